@@ -1,0 +1,97 @@
+"""Settings, read from the environment once, with the prefix REPROBASE_.
+
+| variable | meaning | default |
+|---|---|---|
+| DATABASE_URL | where the catalog and the runs are kept | SQLite in the user's data folder |
+| CACHE_DIR | wheels, unpacked wheels, compiled indexes | the user's cache folder |
+| ALLOW_RUNS | `auto`: runs from the web only for loopback; `always`; `never` | auto |
+| RAY_ADDRESS | a Ray cluster for scans and runs | the local pool |
+| DEFAULT_RELEASE | what `serve` scans on first start | sglang==0.5.23 |
+
+Standard library only: the command line must answer before pydantic could be imported.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from app.exceptions import BadInputError
+
+PREFIX = "REPROBASE_"
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+DATA_DIR = PROJECT_ROOT / "data"
+TEMPLATES_DIR = PROJECT_ROOT / "templates"
+
+AllowRuns = Literal["auto", "always", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the environment decides; see the module's table."""
+
+    database_url: str
+    cache_dir: Path
+    allow_runs: AllowRuns
+    ray_address: str | None
+    default_release: str
+
+    @property
+    def wheels_dir(self) -> Path:
+        """Where fetched wheels lie, one folder a package."""
+        return self.cache_dir / "wheels"
+
+    @property
+    def unpacked_dir(self) -> Path:
+        """Where wheels are unpacked for execution, one folder a sha256."""
+        return self.cache_dir / "unpacked"
+
+    @property
+    def index_dir(self) -> Path:
+        """Where compiled matcher and search indexes lie; they can be dropped at any time."""
+        return self.cache_dir / "index"
+
+
+def _user_dir(kind: Literal["cache", "data"], env: Mapping[str, str]) -> Path:
+    """The platform's folder for caches or data, without a dependency (XDG, macOS, Windows)."""
+    home = Path(env.get("HOME") or Path.home())
+    if sys.platform == "darwin":
+        return home / "Library" / ("Caches" if kind == "cache" else "Application Support")
+    if sys.platform == "win32":
+        return Path(env.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    variable, fallback = {
+        "cache": ("XDG_CACHE_HOME", home / ".cache"),
+        "data": ("XDG_DATA_HOME", home / ".local" / "share"),
+    }[kind]
+    return Path(env.get(variable) or fallback)
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings.
+
+    Args:
+        environ: the environment to read; the process's own by default.
+
+    Raises:
+        BadInputError: a variable has a value it cannot have.
+    """
+    env = os.environ if environ is None else environ
+    allow = (env.get(PREFIX + "ALLOW_RUNS") or "auto").lower()
+    allow = {"1": "always", "true": "always", "0": "never", "false": "never"}.get(allow, allow)
+    if allow not in ("auto", "always", "never"):
+        raise BadInputError(
+            f"{PREFIX}ALLOW_RUNS is {allow!r}; it takes 'auto', 'always' or 'never'."
+        )
+    cache = env.get(PREFIX + "CACHE_DIR")
+    data = _user_dir("data", env) / "reprobase"
+    return Settings(
+        database_url=env.get(PREFIX + "DATABASE_URL") or f"sqlite:///{data / 'reprobase.db'}",
+        cache_dir=Path(cache).expanduser().absolute()
+        if cache
+        else _user_dir("cache", env) / "reprobase",
+        allow_runs=allow,  # type: ignore[arg-type]  # narrowed by the check above
+        ray_address=env.get(PREFIX + "RAY_ADDRESS") or None,
+        default_release=env.get(PREFIX + "DEFAULT_RELEASE") or "sglang==0.5.23",
+    )

@@ -1,0 +1,1 @@
+"""Tower two: everything that executes engine code. It runs in a subprocess, one request each."""

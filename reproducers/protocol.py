@@ -1,0 +1,158 @@
+"""The wall's only door: what a request to the runner and its answers look like.
+
+`python -m reproducers` reads one `Request` as JSON from standard input and writes JSON lines to
+the file descriptor named by REPROBASE_EVENTS_FD (standard output if unset): any number of
+`Event`s, then exactly one `Result`. Engine code prints to the ordinary standard output and error,
+which are captured apart. Keys on the wire are the attribute names below.
+
+Standard library only, imported by both towers.
+"""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["reproducer", "launch", "synthesized", "synthesize"]
+Step = Literal["trigger", "fix"]
+Outcome = Literal["raised", "returned", "wrong-result", "timeout", "died", "skipped"]
+Device = Literal["cpu", "cuda"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a run runs on: `reference`, or one release unpacked in a read-only folder."""
+
+    name: str
+    """`reference` or `sglang==0.5.18`."""
+    root: str | None = None
+    """Folder that holds the package's folder (`<root>/sglang/...`); None for the reference."""
+    package: str | None = None
+    version: str | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a child may use before it is ended; None means no limit of that kind."""
+
+    seconds: float = 60.0
+    memory_bytes: int | None = 6 << 30
+    output_bytes: int = 1 << 20
+    file_bytes: int = 64 << 20
+    processes: int | None = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One question to the runner."""
+
+    kind: Kind
+    subject: Subject
+    scratch: str
+    """The only folder the child may write to."""
+    slug: str | None = None
+    step: Step | None = None
+    device: Device = "cpu"
+    seed: int = 0
+    template: str | None = None
+    """The entry's message template with its holes, e.g. `KDA verify needs {n} ...`."""
+    pattern: str | None = None
+    """A regex that a message of this template matches in full."""
+    error_class: str | None = None
+    sites: tuple[dict[str, Any], ...] = ()
+    """The places of the entry in this release: {"file", "function", "line", "guardLines"}."""
+    snippets: dict[str, str] = field(default_factory=dict)
+    """Curated code to execute on this subject, by its heading in the entry file."""
+    payload: dict[str, Any] = field(default_factory=dict)
+    """What only one kind of request needs (a launch line, a synthesized input)."""
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One line of a traceback: never the source text."""
+
+    file: str
+    """From the package's root for engine files (`sglang/srt/...`)."""
+    function: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something to show while the run goes on."""
+
+    event: Literal["started", "progress", "output", "value", "check"]
+    text: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The one answer to a request; becomes a run record."""
+
+    outcome: Outcome
+    reason: str | None = None
+    """Why it was skipped, died or is invalid, in a sentence."""
+    error_class: str | None = None
+    message: str | None = None
+    site: Frame | None = None
+    matched: bool = False
+    guard_reached: bool = False
+    values: dict[str, Any] = field(default_factory=dict)
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    """What was asserted of the result: {"text", "ok", "got", "expected"}."""
+    claims: list[dict[str, Any]] = field(default_factory=list)
+    """What running the curated snippets showed: {"section", "input", "expected", "got", "ok"}."""
+    stand_ins: list[str] = field(default_factory=list)
+    substitutes: list[dict[str, str]] = field(default_factory=list)
+    """{"name", "why", "code"} of each named substitute that ran."""
+    expected: Any = None
+    got: Any = None
+    traceback: list[Frame] = field(default_factory=list)
+    stdout: str = ""
+    seconds: float = 0.0
+    torch: str | None = None
+    python: str | None = None
+    isolation: list[str] = field(default_factory=list)
+    """What was enforced around the engine's code: `user`, `network`, `writes`, `memory`, ..."""
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+def dump(message: Request | Event | Result) -> str:
+    """One line of JSON."""
+    return json.dumps(dataclasses.asdict(message), ensure_ascii=False, default=repr)
+
+
+def load_request(line: str) -> Request:
+    """Read a request.
+
+    Raises:
+        ValueError: not JSON, or keys that a request does not have.
+    """
+    try:
+        raw = json.loads(line)
+        raw["subject"] = Subject(**raw["subject"])
+        raw["limits"] = Limits(**raw.get("limits", {}))
+        raw["sites"] = tuple(raw.get("sites", ()))
+        return Request(**raw)
+    except (KeyError, TypeError) as e:
+        raise ValueError(f"not a request: {e}") from e
+
+
+def load_answer(line: str) -> Event | Result:
+    """Read an event or the result.
+
+    Raises:
+        ValueError: neither.
+    """
+    try:
+        raw = json.loads(line)
+        if "event" in raw:
+            return Event(**raw)
+        raw["site"] = Frame(**raw["site"]) if raw.get("site") else None
+        raw["traceback"] = [Frame(**f) for f in raw.get("traceback", [])]
+        return Result(**raw)
+    except (AttributeError, TypeError) as e:
+        raise ValueError(f"neither an event nor a result: {e}") from e
