@@ -1,0 +1,46 @@
+# Everything happens in .venv, made on first use. Needs Python >= 3.11 and pip, nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+SETUP := .venv/.ready
+DEV := .venv/.ready-dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
+
+.PHONY: serve test check setup verify bench format new soak clean
+
+serve: $(SETUP)        ## the site on http://127.0.0.1:8000
+	@$(BIN)/reprobase serve
+
+setup: $(SETUP)        ## only the installation
+
+$(SETUP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Reprobase needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try `make PYTHON=python3.12 $(MAKECMDGOALS)`.")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing into .venv (torch is large; this is done once) ..."
+	@$(PIP) -e .
+	@touch $@
+
+$(DEV): $(SETUP)
+	@$(PIP) -e '.[dev]'
+	@touch $@
+
+test: $(DEV)         ## everything the tests need, then the tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+check: $(DEV)        ## lint, format, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV)
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+verify: $(SETUP)       ## runs every reproducer on every release, writes data/evidence/
+	$(BIN)/reprobase verify --on all
+
+bench: $(SETUP)        ## ratios against named peers, one script each
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
