@@ -159,6 +159,13 @@ class Explanation(SQLModel, table=True):
     content: dict[str, Any] = _json(dict)
 
 
+class Meta(SQLModel, table=True):
+    """Facts about the database itself; see `app.db` for the keys."""
+
+    key: str = Field(primary_key=True)
+    value: str
+
+
 # --- runs -----------------------------------------------------------------------------------------
 
 
@@ -172,6 +179,8 @@ class RunBase(SQLModel):
     device: str = "cpu"
     kind: str = "handwritten"
     """handwritten | synthesized."""
+    origin: str = Field(default="local", index=True)
+    """shipped (read from `data/evidence/`) | local (executed here)."""
     state: str = "done"
     """queued | running | done."""
     outcome: str | None = None

@@ -1,0 +1,1 @@
+"""Curated files in, explained entries and safe HTML out: no session, no web, no clock."""
