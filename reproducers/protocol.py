@@ -66,6 +66,10 @@ class Request:
     """Curated code to execute on this subject, by its heading in the entry file."""
     payload: dict[str, Any] = field(default_factory=dict)
     """What only one kind of request needs (a launch line, a synthesized input)."""
+    readable: tuple[str, ...] = ()
+    """Further files and folders that the child may read, e.g. a folder with a config.json."""
+    bytecode: str | None = None
+    """Folder of compiled modules of wheels, never written by a process that runs engine code."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -106,8 +110,13 @@ class Result:
     claims: list[dict[str, Any]] = field(default_factory=list)
     """What running the curated snippets showed: {"section", "input", "expected", "got", "ok"}."""
     stand_ins: list[str] = field(default_factory=list)
-    substitutes: list[dict[str, str]] = field(default_factory=list)
-    """{"name", "why", "code"} of each named substitute that ran."""
+    """Third-party packages that the release's imports were given inert."""
+    stand_ins_called: list[str] = field(default_factory=list)
+    """Stand-ins used at run time: if there is one the run is invalid, whatever its outcome."""
+    substitutes: list[dict[str, Any]] = field(default_factory=list)
+    """{"name", "why", "code", "ran"} of each named substitute that was put in place."""
+    cuts: list[str] = field(default_factory=list)
+    """Functions that were cut out of their file: such a run is never evidence."""
     expected: Any = None
     got: Any = None
     traceback: list[Frame] = field(default_factory=list)
@@ -136,6 +145,7 @@ def load_request(line: str) -> Request:
         raw["subject"] = Subject(**raw["subject"])
         raw["limits"] = Limits(**raw.get("limits", {}))
         raw["sites"] = tuple(raw.get("sites", ()))
+        raw["readable"] = tuple(raw.get("readable", ()))
         return Request(**raw)
     except (KeyError, TypeError) as e:
         raise ValueError(f"not a request: {e}") from e

@@ -1,0 +1,1 @@
+"""Hand-written reproducers, one module an entry, named for its slug."""

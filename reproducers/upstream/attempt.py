@@ -1,0 +1,149 @@
+"""One step of one hand-written reproducer on one subject: execute it and say what happened."""
+
+import platform
+import time
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reproducers.protocol import Event, Request, Result
+from reproducers.upstream.guards import GuardTrace
+from reproducers.upstream.importing import Upstream
+from reproducers.upstream.matching import Verdict, judge, message_of
+from reproducers.upstream.subject import Skip, Subject, load_reproducer
+
+Emit = Callable[[Event], None]
+
+
+def answer(request: Request, emit: Emit, on_miss: Callable[[str], None] | None = None) -> Result:
+    """Execute the step and describe it; never raises for what engine code does.
+
+    Args:
+        request: of kind `reproducer`, with a slug and a step.
+        emit: takes events to be shown while the run goes on.
+        on_miss: told the path of each module of the wheel that was not compiled beforehand.
+    """
+    started = time.perf_counter()
+    result = _attempt(request, emit, on_miss)
+    result["seconds"] = round(time.perf_counter() - started, 3)
+    result["python"] = platform.python_version()
+    return Result(**result)
+
+
+def _attempt(request: Request, emit: Emit, on_miss: Callable[[str], None] | None) -> dict[str, Any]:
+    if request.slug is None or request.step is None:
+        return {"outcome": "skipped", "reason": "the request names no slug or no step"}
+    reproducer = load_reproducer(request.slug)
+    step = getattr(reproducer, request.step, None)
+    if step is None:
+        return {"outcome": "skipped", "reason": f"this reproducer has no {request.step}"}
+    upstream = _upstream(request, reproducer, on_miss)
+    if upstream is not None:
+        upstream.install()
+    subject = Subject(request, upstream, emit)
+    without_compiler(subject, upstream)
+    emit(Event(event="started", text=f"{request.step} on {subject.name}"))
+    trace = GuardTrace(request.subject.root, request.sites if request.step == "fix" else ())
+    ended: BaseException | None = None
+    with trace:
+        try:
+            step(subject)
+        except BaseException as e:  # noqa: BLE001  # SystemExit is what argument parsing raises
+            ended = e
+    result = _describe(request, subject, ended)
+    result["guard_reached"] = trace.reached
+    if request.step == "fix" and hasattr(reproducer, "claims") and request.snippets:
+        _run_claims(reproducer, subject, request)
+    return result | _notes(subject, upstream, result.get("reason"))
+
+
+def _upstream(
+    request: Request, reproducer: types.ModuleType, on_miss: Callable[[str], None] | None
+) -> Upstream | None:
+    if request.subject.root is None:
+        return None
+    return Upstream(
+        Path(request.subject.root),
+        version=request.subject.version or "0",
+        real=getattr(reproducer, "REAL", ()),
+        store=Path(request.bytecode) if request.bytecode else None,
+        on_miss=on_miss,
+    )
+
+
+def _describe(request: Request, subject: Subject, ended: BaseException | None) -> dict[str, Any]:
+    if isinstance(ended, Skip):
+        return {"outcome": "skipped", "reason": str(ended)}
+    if ended is not None:
+        verdict: Verdict = judge(ended, request)
+        reason = (
+            verdict.reason if request.step == "trigger" else f"the fix raised {verdict.error_class}"
+        )
+        return {
+            "outcome": "raised",
+            "reason": reason,
+            "error_class": verdict.error_class,
+            "message": verdict.message,
+            "site": verdict.site,
+            "matched": verdict.matched,
+            "traceback": verdict.traceback,
+        }
+    if request.step == "trigger" and subject.wrong is not None:
+        expected, got = subject.wrong
+        return {
+            "outcome": "wrong-result",
+            "expected": expected,
+            "got": got,
+            "matched": expected != got,
+        }
+    reason = None
+    failed = [c["id"] for c in subject.checks if not c["ok"]]
+    if request.step == "trigger":
+        reason = "the trigger returned, nothing was raised"
+    elif failed:
+        reason = f"checks that do not hold: {', '.join(failed)}"
+    elif not subject.checks:
+        reason = "nothing was asserted about the result"
+    return {"outcome": "returned", "reason": reason}
+
+
+def _run_claims(reproducer: types.ModuleType, subject: Subject, request: Request) -> None:
+    try:
+        reproducer.claims(subject, request.snippets)
+    except BaseException as e:  # noqa: BLE001  # curated code is executed: it may end in any way
+        got = f"{type(e).__name__}: {message_of(e)}"
+        subject.claim("Claims", "all snippets", "the reproducer's claims() returns", got, ok=False)
+
+
+def _notes(subject: Subject, upstream: Upstream | None, reason: str | None) -> dict[str, Any]:
+    called = upstream.ledger.called if upstream else []
+    if called:
+        reason = f"invalid: the stand-in {called[0]}" + (f"; {reason}" if reason else "")
+    elif subject.cuts:
+        reason = "invalid as evidence: a slice was run" + (f"; {reason}" if reason else "")
+    import torch
+
+    return {
+        "reason": reason,
+        "values": subject.values,
+        "checks": subject.checks,
+        "claims": subject.claims,
+        "stand_ins": sorted(upstream.ledger.handed_out) if upstream else [],
+        "stand_ins_called": called,
+        "substitutes": subject.substitutes,
+        "cuts": subject.cuts,
+        "torch": torch.__version__,
+    }
+
+
+def without_compiler(subject: Subject, upstream: Upstream | None) -> None:
+    """Make `torch.compile` the identity for this process, as a named substitute."""
+    import torch
+
+    def compile(model: Any = None, **_options: Any) -> Any:  # noqa: A001  # torch's own name
+        return model if model is not None else lambda function: function
+
+    why = "compiling drags in the compiler and changes nothing of what a check does"
+    if upstream is not None:
+        subject.substitute(torch, "compile", compile, why=why)
