@@ -1,0 +1,98 @@
+"""Which family an error site belongs to: one ordered table of rules, the first that holds decides.
+
+`classify` looks at what a site says (its template), what it checks (its innermost guard), which
+class it raises and what kind of site it is; nothing else, so the same words get the same family in
+every package. The families themselves are described in `data/families/<tag>.md`; the rules are in
+`app.scanner.family_rules`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.scanner.cues import CueIndex, normalise
+from app.scanner.family_rules import RULES, Rule
+from app.scanner.family_rules.rule import cues
+from app.scanner.identity import bare_class
+
+__all__ = ["TAGS", "classify", "deciding_guards"]
+
+TAGS = tuple(sorted({rule.family for rule in RULES}))
+"""Every family that a rule can give."""
+
+_MAX_GUARD = 300
+_DECIDING = frozenset({"if", "else", "assert", "match", "except"})
+
+
+def classify(error_class: str, template: str, guards: Sequence[str], kind: str) -> str | None:
+    """The family of one site.
+
+    Args:
+        error_class: the class raised, as written; its last part counts.
+        template: the message with holes as `{expr}`; may be empty.
+        guards: conditions under which the site is reached, outermost first, see
+            `deciding_guards`; only the innermost decides. For an assertion it is what is asserted.
+        kind: `raise`, `assert`, `argparse`, `http`, `log` or `native`.
+
+    Returns:
+        A tag of `data/families`, or None where no rule holds.
+    """
+    text = normalise(template)
+    guard = guards[-1][:_MAX_GUARD] if guards else ""
+    name = bare_class(error_class)
+    maybe = _CUES.maybe(text)
+    for row in _TABLE:
+        if row.cues and not row.cues & maybe:
+            continue
+        if row.holds(name, guard, kind, text) and (
+            not row.cues or _CUES.found(row.cues & maybe, text)
+        ):
+            return row.family
+    return None
+
+
+def deciding_guards(guards: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The texts of the guards that lead to a site; earlier exits and loops only pass by it."""
+    return [str(guard["text"]) for guard in guards if guard.get("kind") in _DECIDING]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A rule, ready to be asked."""
+
+    family: str
+    cues: int
+    """Bits of its cues in `_CUES`."""
+    kinds: frozenset[str]
+    raises: re.Pattern[str] | None
+    checks: re.Pattern[str] | None
+    unless: re.Pattern[str] | None
+
+    def holds(self, name: str, guard: str, kind: str, text: str) -> bool:
+        """Whether all its conditions but the cues hold."""
+        return not (
+            (self.kinds and kind not in self.kinds)
+            or (self.raises and not self.raises.search(name))
+            or (self.checks and not self.checks.search(guard))
+            or (self.unless and self.unless.search(text))
+        )
+
+
+def _pattern(source: str | None) -> re.Pattern[str] | None:
+    return re.compile(source) if source else None
+
+
+def _compile(rules: Iterable[Rule]) -> tuple[CueIndex, tuple[_Row, ...]]:
+    index = CueIndex()
+    rows = []
+    for rule in rules:
+        bits = 0
+        for cue in cues(rule.says) if rule.says else ():
+            bits |= index.add(cue)
+        raises, checks, unless = map(_pattern, (rule.raises, rule.checks, rule.unless))
+        rows.append(_Row(rule.family, bits, rule.kinds, raises, checks, unless))
+    return index, tuple(rows)
+
+
+_CUES, _TABLE = _compile(RULES)

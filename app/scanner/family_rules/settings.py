@@ -1,0 +1,121 @@
+"""Asked third: names that choose, settings that exclude or need each other, missing features."""
+
+from typing import Final
+
+from app.scanner.family_rules.rule import NOT_LOG, Rule
+
+SETTINGS: Final[tuple[Rule, ...]] = (
+    Rule(
+        "not-implemented",
+        r"not implemented|not yet implemented|unimplemented|must implement|"
+        r"should implement|must be implemented|subclass(?:es)? (?:must|should|need)|"
+        r"must (?:be )?overrid| abstract | todo |not been implemented|isn.?t implemented",
+        unless=r"must not",
+    ),
+    Rule(
+        "invalid-choice",
+        r"must be one of|must be either|should be one of|expected one of|choose from|"
+        r"valid (?:options|values|choices|names|types|modes|keys)|"
+        r"supported (?:values|options|types|formats|modes|backends|\w+s) (?:are|is|include)|"
+        r"available (?:options|\w+s) (?:are|is)?",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "incompatible-options",
+        r"mutually exclusive|incompatible with| incompatible |not compatible|incompatibl|"
+        r"cannot (?:both )?be (?:used|combined|enabled|set|specified|mixed|"
+        r"given) .{0,20}(?:with|together|when|at|while|alongside)|"
+        r"conflict|"
+        r"not (?:yet |currently )?supported (?:with|when|together|under|in combination|"
+        r"while|if|alongside)|"
+        r"only one of|at the same time|"
+        r"cannot (?:use|combine|mix|enable|specify|set) .{1,60} (?:with|and|together|when|while)|"
+        r"does not support --|not supported together| together | not both|"
+        r"both .{1,40} and .{1,60}(?:set|specified|provided|enabled|given|cannot)|"
+        r"cannot be combined|"
+        r"--[\w-]+ .{0,40}(?:cannot|can not|must not|is not allowed|not be used)|"
+        r"doesn.?t support --|do not support --|either .{1,40} or .{1,40} not both|"
+        r"at most one of|exactly one of|disallows|"
+        r"(?:is|are) not allowed (?:with|when|together)|"
+        r"must not be (?:set|used|specified|enabled|given|provided) (?:with|when|together|if)",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "required-option",
+        r" (?:is|are) required | required (?:field|argument|param|key|option|when|for|if)|"
+        r"must be (?:set|specified|provided|given|passed|supplied|defined|configured|present) |"
+        r"must (?:also )?(?:set|specify|provide|pass|supply|define) |"
+        r"please (?:also )?(?:set|specify|provide|pass|supply|give|use|define) |"
+        r"(?:need|have) to (?:be )?(?:set|specif|provide|pass|suppl|define)|"
+        r"need(?:s|ed)? to be (?:set|specified|provided|given|passed)|missing required|"
+        r"without (?:specifying|setting|providing|passing)|"
+        r"(?:was|were|is|are) not (?:provided|specified|given|passed|supplied)|"
+        r" not (?:provided|specified) |"
+        r" no .{1,30} (?:was |were )?(?:provided|specified|given|configured) |"
+        r"at least one of|requires? (?:either|explicit|an? explicit|--)|"
+        r"should be (?:provided|specified|given|passed|set) |"
+        r"expected .{1,30} to be (?:set|provided)|must not be none|cannot be none|"
+        r"should not be none|can.?t be none|"
+        r"missing (?:the )?\S+ (?:field|argument|parameter|option|config)|"
+        r"(?:is|are) mandatory",
+        unless=r"must be set to|set to (?:{}|\d)|must be passed as",
+    ),
+    Rule(
+        "required-option",
+        r" requires? | needs? | missing | expects? ",
+        checks=r"^(?:not )?\w+ is (?:not )?None$|^not (?:args|cfg|config|request|req|"
+        r"obj|server_args)?\.?\w+$|^\w+ is (?:not )?None (?:or|"
+        r"and) \w+ is (?:not )?None$|has_value\(\)|!= nullptr",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "unsupported-feature",
+        r"not (?:yet |currently |natively |directly )?supported|"
+        r"(?:does|do|did)(?: not|n.?t) (?:currently |yet |natively )?(?:support|allow|"
+        r"accept|handle|provide|implement)|"
+        r"only (?:currently )?supports? |currently (?:only )?supports? |supports? only |"
+        r" no support |"
+        r"not (?:wired|available|applicable|possible|allowed) (?:for|in|with|to)|"
+        r"unsupported for |"
+        r"cannot (?:currently )?(?:serve|handle|run|support|be served|be handled) |"
+        r"currently only |"
+        r" is only (?:supported|available|implemented|used|valid|allowed|possible) |"
+        r"only (?:supported|available|implemented|valid|allowed|works?|applies) (?:for|in|"
+        r"on|with|by|as|when|if) |"
+        r" can only |not support |isn.?t supported|aren.?t supported| unavailable for |"
+        r"initially supports",
+        unless=r"(?:unknown|invalid|unsupported) .{0,40}{}.{0,30} only|"
+        r"{} is not (?:yet |currently )?supported $|unsupported {}|"
+        r"only .{1,30} (?:is|are) supported for now",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "invalid-choice",
+        r"un(?:known|recogni[sz]ed|supported|handled|expected|registered) .{0,60}{|"
+        r"un(?:known|recogni[sz]ed|supported|handled) .{0,60}[:=]|invalid .{0,60}{|"
+        r"illegal .{0,40}{|bad .{0,30}{|undefined .{0,40}{|is not a valid |"
+        r"not (?:a )?(?:valid|recogni[sz]ed|known|supported) |"
+        r"{} (?:is )?(?:not|un)supported|only .{1,40} (?:is|are) (?:currently )?supported|"
+        r"is (?:invalid|unknown|unsupported|unrecognized) | one of |unknown |"
+        r"unrecogni[sz]ed |unsupported ",
+        unless=r"request id|session|unknown (?:adapter|request|rid)|invalid (?:json|"
+        r"format|syntax|header|utf|base64|url|image|encoding)|internal|state",
+    ),
+    Rule(
+        "invalid-choice",
+        checks=r" (?:not )?in [\[({]|(?:==|!=) '",
+        unless=r"require|fail|missing|not found",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "unmet-requirement",
+        r" requires? | needs? | needed | required |"
+        r"only (?:valid|allowed|meaningful|used|applicable) (?:when|if|with|for|in)|"
+        r"must be (?:enabled|on|disabled|off|set to|used|called with|built with) |"
+        r"depends? on | expects? |"
+        r"must (?:use|have|run|support|come|enable|start|include|contain|declare|be )|"
+        r" prerequisite|only when |without --| not enabled",
+        unless=r"before|first |initiali|match|equal|same|{} !=|never|json|format|parse",
+        kinds=NOT_LOG,
+    ),
+)

@@ -1,0 +1,141 @@
+"""Asked last: broken data, values that disagree, state, and the families that say least."""
+
+from typing import Final
+
+from app.scanner.family_rules.rule import ASSERT, LOG, NOT_LOG, Rule
+
+STATES: Final[tuple[Rule, ...]] = (
+    Rule(
+        "malformed-data",
+        raises=r"JSONDecode|^SyntaxError$|Unicode|Parse|Decod|Malformed|Corrupt",
+    ),
+    Rule(
+        "malformed-data",
+        r"pars(?:e|ing|er) .{0,40}(?:fail|error|invalid)|"
+        r"(?:failed|unable|could not|cannot|error|failure) (?:to )?(?:pars|decod|"
+        r"deseriali|read|compile (?:grammar|regex)|unpickle|extract)|"
+        r"malformed| json |decod(?:e|ing) .{0,30}(?:fail|error)|"
+        r"invalid (?:\w+ ){0,2}(?:format|header|syntax|json|utf-?8|base64|encoding|url|"
+        r"image|video|audio|magic|data|schema|grammar|regex|payload|string|pattern)|"
+        r"corrupt|must (?:start|begin|end) with|"
+        r"(?:bad|wrong|unexpected|unknown) (?:file |data )?format|"
+        r"format .{0,20}(?:must|expected|should)| schema | regex | grammar |chat template|"
+        r"unexpected (?:end|eof|token|char)|unterminated|"
+        r"not (?:a )?valid (?:json|regex|utf|base64|url|yaml|python)| of the form |"
+        r"must be formatted|truncated|could not be (?:parsed|decoded)|header ",
+    ),
+    Rule(
+        "inconsistent-values",
+        r"mismatch|"
+        r"(?:does|do|did|must|should)(?: not|n.?t)? (?:match|agree|equal|correspond)|"
+        r"must be (?:the )?(?:same|equal|identical)|disagree|inconsistent| differs? |"
+        r" different | differ | != | unequal|must (?:all )?match|expected {}.{0,30}got {}|"
+        r"expected {}.{0,20}found {}|not match|identical|diverge",
+        unless=r"tolerance|max diff|reference|logits|output",
+    ),
+    Rule("aborted", raises=r"Cancel|KeyboardInterrupt|Abort|Shutdown"),
+    Rule(
+        "aborted",
+        r"abort|cancel|shut(?:ting)? ?down| stopped |disconnect| terminated | killed |"
+        r"retract| draining |giving up",
+        unless=r"failed to (?:abort|cancel|stop|kill|shut)",
+    ),
+    Rule(
+        "wrong-result",
+        r"\bnan\b| nans |max diff|tolerance| accuracy |allclose|"
+        r"differs? from (?:the )?(?:reference|baseline|expected)|"
+        r"below (?:the )?(?:threshold|expected|minimum)|output(?:s)? (?:mismatch|differ)|"
+        r"logits? (?:mismatch|differ)| score | regress|baseline",
+        unless=r"must be|requires? ",
+    ),
+    Rule(
+        "wrong-result",
+        checks=r"allclose|isnan|assert_close|torch\.equal|max_diff|diff <|\bscore\b",
+    ),
+    Rule(
+        "unset-state",
+        r"not (?:been |yet |been yet )?(?:initiali[sz]ed|set up|allocated|built|created|"
+        r"prepared|bound|attached|configured|started|ready|populated|captured|enabled|"
+        r"computed|resolved|installed|set|materialized|running|connected|open)|"
+        r"uninitiali[sz]ed| is none | are none | is unset|"
+        r"before (?:calling|using|the|it|\w+ing|\w+\(|any)|"
+        r"must (?:run|be called|be initiali[sz]ed|be prepared|be built|be set|"
+        r"be allocated|be loaded|be captured) before|"
+        r"call .{0,40} first|has(?: not|n.?t) been|have not been| before | first $|"
+        r"without an? |"
+        r"must be (?:called|initiali[sz]ed|loaded|created|built|started|prepared|"
+        r"allocated|captured|resolved|bound)|"
+        r" missing ",
+        unless=r"missing {}|missing keys?",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "unset-state",
+        checks=r"\bself\.[\w.]+ is (?:not )?None|^not self\.\w+$|^self\.\w+$|getattr\(|"
+        r"hasattr\(|nullptr",
+        unless=r"unexpected|not found|already|cannot|while",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "failed-lookup",
+        raises=r"^(?:KeyError|AttributeError|LookupError|NameError|\w*NotFound\w*)$",
+    ),
+    Rule(
+        "failed-lookup",
+        r"not found|"
+        r"(?:cannot|could not|can.?t|unable to|failed to|couldn.?t) (?:find|locate|"
+        r"determine|resolve|infer|identify|look ?up|derive|detect|get)|"
+        r"has no (?:attribute|\w+)|"
+        r"(?:does|do|did)(?: not|n.?t) (?:exist|contain|have|include|define|expose|appear|belong)|"
+        r"no such|not (?:registered|in the|in |present|defined|exist|contain)| missing |"
+        r" no .{1,40} (?:for|found|with|matching|matches|matched|in|named) |unknown |"
+        r" lacks? | absent|no \w+ ",
+    ),
+    Rule(
+        "wrong-state",
+        r" closed | while | during |in progress| still | busy| finished| state | after |"
+        r"cannot .{1,60} (?:running|active)| idle|transition|called when| phase| in use|"
+        r"not allowed| leased?|received .{1,30}(?:before|when|without)|pending|in-flight|"
+        r" again ",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "wrong-state",
+        checks=r"\b_?(?:state|closed|phase|status)\b|_state\b|_closed\b",
+        unless=r"fail|error",
+        kinds=NOT_LOG,
+    ),
+    Rule("not-implemented", raises=r"^NotImplementedError$"),
+    Rule(
+        "operation-failed",
+        r" fail(?:ed|ure|s|ing)? | error |{error}| exception|crash|"
+        r"exit(?:ed)? (?:with|code)| unable to | could not |"
+        r"returned (?:an )?(?:error|non-?zero|invalid)|error:| raised | died |wrong|"
+        r"unhandled",
+    ),
+    Rule(
+        "operation-failed",
+        checks=r"^except\b|Exception|Error\b|returncode|CUDA_SUCCESS|cudaSuccess|"
+        r"ret(?:_code)? != 0",
+    ),
+    Rule(
+        "shape-mismatch",
+        checks=r"\.shape\b|\.ndim\b|\.dim\(|\.size\(|\.numel\(|\.sizes\(|ndim\(\)|"
+        r"_dim\b|head_dim|hidden_size|unwrap\(\)",
+        kinds=NOT_LOG,
+    ),
+    Rule("wrong-length", checks=r"len\(", kinds=NOT_LOG),
+    Rule("out-of-range", checks=r"^[\w.\[\]()' -]+ (?:<=|>=|<|>) [\w.\[\]()' -]+", kinds=NOT_LOG),
+    Rule("required-option", checks=r"^\w+ is (?:not )?None", kinds=NOT_LOG),
+    Rule("invalid-choice", checks=r" (?:not )?in ", kinds=frozenset({"http", "raise", "argparse"})),
+    Rule("inconsistent-values", checks=r"==|!=", kinds=NOT_LOG),
+    Rule("internal-invariant", kinds=ASSERT),
+    Rule(
+        "internal-invariant",
+        r"should (?:not|never|be|have)|unreachable| bug |invariant|impossible| leak|"
+        r"unexpected| internal | never | must |invalid|illegal|cannot | no ",
+    ),
+    Rule("internal-invariant", raises=r"AssertionError|RuntimeError"),
+    Rule("risky-setting", kinds=LOG),
+    Rule("operation-failed", kinds=frozenset({"http"})),
+)

@@ -1,0 +1,166 @@
+"""Asked second: what is checked about one value: a tensor, a number, a type, a count."""
+
+from typing import Final
+
+from app.scanner.family_rules.rule import NOT_LOG, Rule
+
+VALUES: Final[tuple[Rule, ...]] = (
+    Rule(
+        "not-divisible",
+        r"divisible|multiples? of | aligned? |[-_]aligned? |alignment|misaligned|"
+        r"unaligned|power of two|power of 2|powers of | evenly | divides? | dividing ",
+    ),
+    Rule(
+        "layout-or-device",
+        r"contiguous| strides? |row-major|column-major|row major|column major|k-major|"
+        r"m-major|mn-major| pinned |same device|memory layout",
+        unless=r"dtype .{0,20}contiguous dtype",
+    ),
+    Rule(
+        "shape-mismatch",
+        r" shapes? |[_-]shape |{shape}| \d-?d |"
+        r"(?:one|two|three|four|five|six)-dimensional| \d-dimensional| dimensions? |"
+        r" dims? | ndim | rank-\d| rank \d |head_dim|head_size|hidden_size|head[ _]dims?|"
+        r"hidden dim|_dim=|last dim|broadcast(?:able|ed)? (?:to|with) |"
+        r"must be \[ \w+(?: \S+){1,6} \]|must have \[ | expected \( \w+(?: \S+){1,6} \)|"
+        r"must be \( \w+(?: [\w*/+-]+){1,6} \)|expected \[ \w+(?: [\w*/+-]+){1,6} \] got|"
+        r"(?:row|rows|columns?|cols?|width|elements) .{0,30}got {}| size mismatch",
+        unless=r"exceed|{dtype}| dtype|too (?:large|small)|must be (?:>|positive|"
+        r"at least)|fit ",
+    ),
+    Rule(
+        "dtype-mismatch",
+        r" dtypes? |[_-]dtypes? |dtype=|{dtype}|data type|"
+        r"must be (?:\w+ ){0,3}<number>|expects? (?:\S+ ){0,4}<number>|"
+        r"requires? (?:\S+ ){0,4}<number>|expected (?:\S+ ){0,4}<number>|"
+        r"only (?:\S+ ){0,3}<number>|unsupported (?:\S+ ){0,2}<number>|"
+        r" stay <number>|"
+        r"<number>-only|"
+        r"must be 1-byte|floating[ -]point|scalar type",
+        unless=r"exceed|must (?:be )?match --",
+    ),
+    Rule(
+        "dtype-mismatch",
+        checks=r"\.dtype\b|dtype\(\)|is_type<|std::is_same|is_floating_point|"
+        r"element_type|[dD]type (?:==|!=|not in|in) ",
+        unless=r"exceed|too (?:large|small)|capacity",
+    ),
+    Rule(
+        "layout-or-device",
+        r"must be on |must (?:be|live|reside) (?:\w+ ){0,2}(?:cuda|cpu|gpu) |cuda tensor|"
+        r"cpu tensor|gpu tensor| on (?:the )?(?:cuda|cpu|gpu|host) |{device}|"
+        r"device mismatch| layout ",
+        unless=r"unknown|invalid layout|unsupported layout {}|layout {}|one of",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "layout-or-device",
+        checks=r"is_contiguous|IsContiguous|\.stride\(|\.is_cuda\b|\.device\b|is_pinned",
+    ),
+    Rule(
+        "not-divisible",
+        checks=r"[\w)\]] ?% ?[\w(]|is_power_of|has_single_bit|& \(?\w+ - 1",
+        unless=r"positive|exceed|must be one of|unsupported {}",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "capacity-exceeded",
+        r"exceed|too (?:large|long|many|big)|overflow| capacity|larger than|longer than|"
+        r"not enough |insufficient|only has |"
+        r"out of (?:slots|blocks|pages|space|budget|room)|"
+        r"no (?:more )?(?:free|available) (?:\w+ )?(?:slots?|blocks?|pages?|space|rows?|"
+        r"request|worker)|"
+        r"exhaust|(?:cannot|does not|doesn.?t|must|can.?t) (?:fit|hold) |"
+        r"(?:queue|pool|buffer|cache|table) (?:\S+ ){0,3}is full|context length|"
+        r"(?:buffer|pool|cache|workspace|budget|capacity|arena|allocat\w+|table|slab|"
+        r"ring) (?:\S+ ){0,8}too small|"
+        r"at most | limit |larger {} than|more .{1,40} than |"
+        r"maximum (?:of|allowed|supported|number|length|size|is)|shared memory .{0,30}|"
+        r"allocation failed|does not fit|is shorter than|underflow|no room",
+        unless=r"must be (?:between|in \[|positive)",
+    ),
+    Rule(
+        "empty-input",
+        r" empty |non-empty|nonempty|at least one |at least 1 |"
+        r" no (?:\w+ ){0,2}(?:prompts?|requests?|images?|items|samples|data|tokens|"
+        r"messages|inputs?|frames|records|rows|entries|texts?|audio|video|layers) |"
+        r"(?:has|have|with|contains?) (?:zero|no) ",
+        unless=r"not empty .{0,20}cannot|at least one of|still|must be empty|"
+        r"non-empty (?:list|string)|found|between|no (?:data|tokens) (?:path|"
+        r"type)",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "out-of-range",
+        r"must be (?:a |an |strictly |finite |finite and )*(?:positive|non-?negative|"
+        r"negative|greater|less|larger|smaller|finite|nonzero|non-zero|between|within)|"
+        r"must be (?:>|<|≥|≤|at least|in the range|in range|in \[ ?-?[\d{]|in \( ?-?[\d{])|"
+        r"should be (?:a |an )?(?:positive|non-?negative|greater|less|larger|>|<|between|"
+        r"in the range|at least)|"
+        r"out of range|out of bounds|out-of-bounds|out-of-range|non-negative|nonnegative|"
+        r"cannot be (?:negative|zero|less|greater)|"
+        r"must not be (?:negative|zero|less|greater)| positive |(?:>=|<=|>|<) ?-?\d|"
+        r" between {} and | between -?\d| in \[ ?-?\d|must lie |greater than|less than|"
+        r"smaller than|must be lower| finite |negative |at least {}|at least \d|"
+        r"too (?:small|short|few|low|high)|not in range|"
+        r"invalid .{0,30}(?:index|rank|range)|> 0 |descending|ascending|must increase|"
+        r"monoton",
+        unless=r"max(?:imum)? diff|tolerance|accuracy",
+    ),
+    Rule("out-of-range", raises=r"^IndexError$"),
+    Rule(
+        "wrong-type",
+        r"must be (?:an? )?(?:instance|str|string|int|integer|list|dict|tuple|bool|"
+        r"boolean|float|tensor|torch\.tensor|callable|mapping|sequence|object|array|bytes|"
+        r"number|numeric|iterable|json object|dictionary|dataclass|subclass|path|numpy|"
+        r"pil)\b|"
+        r"should be (?:an? )?(?:instance|str|string|int|integer|list|dict|tuple|bool|"
+        r"float|tensor|mapping|sequence)\b|"
+        r"must be (?:strings|integers|lists|dicts|numbers|floats|tensors|tuples|booleans|"
+        r"callables|mappings|objects)\b|"
+        r"expect(?:s|ed)? (?:an? )?(?:instance|str|string|int|integer|list|dict|tuple|"
+        r"bool|float|torch\.tensor|mapping|object|numpy) |"
+        r"instance of |unexpected (?:\w+ ){0,2}type|"
+        r"(?:unsupported|invalid|unknown|wrong|unrecognized) (?:\w+ ){0,3}type .{0,10}{type}|"
+        r"{type}|must (?:all )?be (?:of )?type|type mismatch|must inherit|subclass of|"
+        r"non-empty (?:list|string)|must be iterable|"
+        r"is not (?:an? )?(?:str|string|int|list|dict|tensor|callable|mapping|tuple)\b|"
+        r"must be a {type}",
+        unless=r"one of (?:\[|{})|must be (?:a )?(?:string|str) (?:like|of the form)",
+    ),
+    Rule(
+        "wrong-type",
+        checks=r"^(?:not |\()*(?:isinstance|issubclass|callable)\(|not isinstance\(|"
+        r"type\(\w+\) (?:is not|!=|is)\b",
+        unless=r"unsupported|unknown|not support|does not|length|only",
+        kinds=NOT_LOG,
+    ),
+    Rule("duplicate", raises=r"FileExists|AlreadyExists|Duplicate"),
+    Rule(
+        "duplicate",
+        r" already |duplicate|more than once| twice | be unique|not unique| repeated |"
+        r"multiple .{1,40}(?:found|registered|match|candidates)| distinct |ambiguous",
+    ),
+    Rule(
+        "wrong-length",
+        r"numbers? of .{0,50}(?:match|equal|same|differ|mismatch|expected|got|must be {}|"
+        r"correspond)|"
+        r"lengths? .{0,60}(?:match|equal|same|differ|mismatch|expected|got|must be {})|"
+        r"same (?:number|length|count|size)|"
+        r"(?:count|length|len|batch size|number) mismatch|"
+        r"expected (?:exactly )?(?:{}|\d+|one|two|three|a single) .{0,40}got {|"
+        r"expected {count}|expected .{0,40}got {count}|"
+        r"{count} (?:\w+ ){1,4}(?:for|but|expected|!=|vs|do|does|is|are)|"
+        r"exactly (?:one|two|three|{}|\d+|1) |"
+        r"must (?:have|contain) (?:exactly )?(?:{}|\d+|one) | one .{1,30} per |"
+        r"count .{0,40}(?:match|must|expected|!=|differ|got)|length of |lengths |"
+        r"a single |batch[ _]size .{0,30}(?:match|must|expected)|equal length|"
+        r"per-\w+ .{0,30}count|received {} .{0,30}for {}|cover {} of {}|length {}",
+        unless=r"not support|only supports?|cannot",
+    ),
+    Rule(
+        "wrong-length",
+        checks=r"len\([^()]*\)\s*(?:==|!=)|(?:==|!=) len\(",
+        unless=r"not support|only supports?|unknown|unexpected",
+    ),
+)
