@@ -66,12 +66,13 @@ class SectionedFile:
         return BadFileError(self.path, line, what)
 
 
-def read_sections(path: Path, text: str | None = None) -> SectionedFile:
+def read_sections(path: Path, text: str | None = None, *, titled: bool = True) -> SectionedFile:
     """Take a curated file apart.
 
     Args:
         path: the file, named in complaints.
         text: its content; read from `path` if None.
+        titled: whether a `# Title` stands behind the fence (a family has it in its fence).
 
     Raises:
         BadFileError: the file breaks the format.
@@ -83,14 +84,11 @@ def read_sections(path: Path, text: str | None = None) -> SectionedFile:
             raise BadFileError(path, 1, f"is not UTF-8 ({e.reason})") from e
     lines = text.splitlines()
     facts, at = _facts(path, lines)
-    title_at = next((i for i in range(at, len(lines)) if lines[i].strip()), len(lines))
-    if title_at == len(lines) or not lines[title_at].startswith("# "):
-        raise BadFileError(
-            path, min(title_at, len(lines)) + 1, "expected the title, `# …`, right after the fence"
-        )
-    heads = _headings(path, lines, title_at + 1)
+    title_at = _title(path, lines, at) if titled else None
+    after = at if title_at is None else title_at + 1
+    heads = _headings(path, lines, after)
     first = heads[0] if heads else len(lines)
-    intro, _ = _trim(lines, title_at + 1, first)
+    intro, _ = _trim(lines, after, first)
     bounds = [*heads, len(lines)]
     sections = []
     for start, end in itertools.pairwise(bounds):
@@ -99,8 +97,8 @@ def read_sections(path: Path, text: str | None = None) -> SectionedFile:
     return SectionedFile(
         path=path,
         facts=facts,
-        title=lines[title_at][2:].strip(),
-        title_line=title_at + 1,
+        title="" if title_at is None else lines[title_at][2:].strip(),
+        title_line=after,
         lead=" ".join(intro.split("\n\n", 1)[0].split()),
         intro=intro,
         sections=tuple(sections),
@@ -149,6 +147,14 @@ def _facts(path: Path, lines: list[str]) -> tuple[dict[str, Any], int]:
         inside = _TOML_LINE.search(str(e))
         line = start + 1 + int(inside.group(1)) if inside else start + 1
         raise BadFileError(path, line, f"not TOML: {e}") from e
+
+
+def _title(path: Path, lines: list[str], at: int) -> int:
+    """Index of the `# …` line that must be the first behind the fence."""
+    found = next((i for i in range(at, len(lines)) if lines[i].strip()), len(lines))
+    if found == len(lines) or not lines[found].startswith("# "):
+        raise BadFileError(path, found + 1, "expected the title, `# …`, right after the fence")
+    return found
 
 
 def _headings(path: Path, lines: list[str], at: int) -> list[int]:

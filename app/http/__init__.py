@@ -1,0 +1,1 @@
+"""What all faces over HTTP share: cached answers, problem documents, headers, permission to run."""

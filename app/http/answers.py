@@ -1,0 +1,131 @@
+"""Rendered answers: made once for each state of the catalog, kept as bytes with their ETag.
+
+Every write that a page could show changes the word `revision` in the database (`app.db.touch`). An
+answer is kept until that word changes; several web workers agree because they all read it. The
+ETag is a hash of the bytes, so a page that looks the same after a scan keeps its ETag.
+"""
+
+import gzip
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from fastapi.concurrency import run_in_threadpool
+from sqlmodel import Session
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.db import read_meta, session
+from app.settings import Settings
+
+CACHE_BYTES = 96 << 20
+RECHECK_SECONDS = 0.1
+_WORTH_PACKING = 1024
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
+MARKDOWN = "text/markdown; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The bytes of one answer."""
+
+    body: bytes
+    media_type: str
+    etag: str
+    packed: bytes | None
+    """The same bytes gzipped; None where that is not worth it."""
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes that keeping it takes."""
+        return len(self.body) + len(self.packed or b"")
+
+
+def rendered(body: str | bytes, media_type: str, headers: dict[str, str] | None = None) -> Rendered:
+    """Pack an answer and compute its ETag."""
+    raw = body.encode() if isinstance(body, str) else body
+    digest = hashlib.sha256(raw).hexdigest()[:20]
+    packed = gzip.compress(raw, 6, mtime=0) if len(raw) >= _WORTH_PACKING else None
+    return Rendered(raw, media_type, digest, packed, tuple((headers or {}).items()))
+
+
+class Answers:
+    """The bounded store of rendered answers of one process."""
+
+    def __init__(self, settings: Settings, limit: int = CACHE_BYTES) -> None:
+        self._settings = settings
+        self._limit = limit
+        self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
+        self._bytes = 0
+        self._revision = ""
+        self._checked = 0.0
+
+    async def get(self, key: Hashable, build: Callable[[Session], Rendered]) -> Rendered:
+        """The answer of a key, built with an open session if it is not there."""
+        if time.monotonic() - self._checked > RECHECK_SECONDS:
+            await self._recheck()
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+            return found
+        revision = self._revision
+        made = await run_in_threadpool(self._build, build)
+        if revision == self._revision:
+            self._keep(key, made)
+        return made
+
+    def forget(self) -> None:
+        """Look for a new revision with the next request."""
+        self._checked = 0.0
+
+    async def _recheck(self) -> None:
+        revision = await run_in_threadpool(self._read_revision)
+        self._checked = time.monotonic()
+        if revision != self._revision:
+            self._kept.clear()
+            self._bytes = 0
+            self._revision = revision
+
+    def _read_revision(self) -> str:
+        with session(self._settings) as db:
+            return read_meta(db, "revision") or ""
+
+    def _build(self, build: Callable[[Session], Rendered]) -> Rendered:
+        with session(self._settings) as db:
+            return build(db)
+
+    def _keep(self, key: Hashable, made: Rendered) -> None:
+        old = self._kept.pop(key, None)
+        self._bytes += made.size - (old.size if old else 0)
+        self._kept[key] = made
+        while self._bytes > self._limit and self._kept:
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= dropped.size
+
+
+def answer(request: Request, made: Rendered, *, max_age: int = 0) -> Response:
+    """Turn a rendered answer into a response: 304 if the client has it, gzip if it takes that."""
+    zipped = made.packed is not None and "gzip" in request.headers.get("accept-encoding", "")
+    tag = f'"{made.etag}{"-gz" if zipped else ""}"'
+    headers = {
+        "ETag": tag,
+        "Cache-Control": f"public, max-age={max_age}" if max_age else "no-cache",
+        "Vary": "Accept-Encoding",
+        **dict(made.headers),
+    }
+    asked = request.headers.get("if-none-match")
+    if asked and (asked.strip() == "*" or made.etag in _tags(asked)):
+        return Response(status_code=304, headers=headers)
+    if zipped:
+        headers["Content-Encoding"] = "gzip"
+        return Response(made.packed, media_type=made.media_type, headers=headers)
+    return Response(made.body, media_type=made.media_type, headers=headers)
+
+
+def _tags(header: str) -> set[str]:
+    tags = (tag.strip().removeprefix("W/").strip('"') for tag in header.split(","))
+    return {tag.removesuffix("-gz") for tag in tags}

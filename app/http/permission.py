@@ -1,0 +1,77 @@
+"""May this request run engine code here?
+
+By default only one who sits at this machine may: the peer and the Host are loopback, the Origin is
+the site's own, and nothing says that a proxy stands in between. Anything else gets a sentence that
+tells how to run it locally.
+"""
+
+import ipaddress
+
+from starlette.requests import Request
+
+from app.exceptions import ForbiddenError
+from app.settings import Settings
+
+_FORWARDING = (
+    "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
+    "x-forwarded-port", "x-forwarded-server", "x-real-ip", "x-client-ip", "x-original-host",
+    "cf-connecting-ip", "true-client-ip", "x-envoy-external-address",
+)  # fmt: skip
+
+
+def check_may_run(request: Request, settings: Settings, command: str) -> None:
+    """Let the request pass or say why not.
+
+    Args:
+        request: the request that would start a run.
+        settings: `allow_runs` decides first.
+        command: what to type instead.
+
+    Raises:
+        ForbiddenError: it may not; the message names the reason and the command.
+    """
+    reason = why_not(request, settings)
+    if reason is not None:
+        raise ForbiddenError(f"{reason} Run it on your own machine instead: `{command}`.")
+
+
+def why_not(request: Request, settings: Settings) -> str | None:  # noqa: PLR0911  # one a rule
+    """Why this request may not run engine code, in a sentence; None if it may."""
+    if settings.allow_runs == "never":
+        return "Runs from the web are switched off on this site."
+    if not _same_origin(request):
+        return "This request did not come from this site's own pages."
+    if settings.allow_runs == "always":
+        return None
+    peer = request.client.host if request.client else ""
+    if not _is_loopback(peer):
+        return "Runs from the web are only for the machine that the site runs on."
+    if not _is_loopback(_host_name(request.headers.get("host", ""))):
+        return "Runs from the web need the site to be opened by its loopback address."
+    if any(header in request.headers for header in _FORWARDING):
+        return "This request came through a proxy; runs are only for the machine itself."
+    return None
+
+
+def _same_origin(request: Request) -> bool:
+    """The Origin is the site's own; browsers send it with every POST, and scripts must too."""
+    host = request.headers.get("host", "")
+    origin = request.headers.get("origin")
+    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return False
+    return bool(host) and origin in (f"http://{host}", f"https://{host}")
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if ":" in host else host
+
+
+def _is_loopback(name: str) -> bool:
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,58 @@
+"""Errors of our own as answers: RFC 9457 documents for programs, pages for people."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.exceptions import NotFoundError, ReprobaseError
+
+PROBLEM = "application/problem+json"
+_TITLES = {
+    400: "That cannot be read", 403: "Not allowed from here", 404: "Not found",
+    405: "That method is not offered here", 413: "Too large", 422: "That cannot be read",
+    500: "Something went wrong",
+}  # fmt: skip
+
+
+def problem(
+    status: int,
+    detail: str,
+    *,
+    title: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """One problem document; `type` is about:blank, the status and the title say the kind."""
+    document = {
+        "type": "about:blank",
+        "title": title or _TITLES.get(status, "Problem"),
+        "status": status,
+        "detail": detail,
+        **more,
+    }
+    return Response(
+        json.dumps(document, ensure_ascii=False),
+        status_code=status,
+        media_type=PROBLEM,
+        headers={"Cache-Control": "no-store", **(headers or {})},
+    )
+
+
+def problem_of(error: ReprobaseError, request: Request) -> Response:
+    """The problem document of one of our own errors."""
+    more: dict[str, Any] = {"instance": request.url.path}
+    if isinstance(error, NotFoundError):
+        more["near"] = list(error.near)
+    headers = {"Retry-After": "5"} if error.status in (429, 503) else None
+    return problem(error.status, str(error), title=error.title, headers=headers, **more)
+
+
+def wants_json(request: Request) -> bool:
+    """Whether the answer goes to a program: a JSON route, or one who asks for nothing but JSON."""
+    if request.url.path.startswith(("/api/", "/mcp", "/openapi")):
+        return True
+    accept = request.headers.get("accept", "")
+    return "json" in accept and "text/html" not in accept

@@ -1,0 +1,24 @@
+"""What the application keeps between requests, in one typed place."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from starlette.requests import Request
+
+from app.http.answers import Answers
+from app.http.layers import Counters
+from app.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The application's settings, its rendered answers and its counters."""
+
+    settings: Settings
+    answers: Answers
+    counters: Counters
+
+
+def state_of(request: Request) -> State:
+    """The state of the application that serves a request."""
+    return cast("State", request.app.state.reprobase)

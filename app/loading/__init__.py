@@ -1,0 +1,1 @@
+"""Fills the database: curated files, scanned releases, shipped evidence."""

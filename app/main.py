@@ -1,0 +1,90 @@
+"""The application: every route, what stands around them, and how errors of our own are answered."""
+
+import logging
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from app.db import engine_for
+from app.exceptions import ReprobaseError
+from app.http.answers import Answers
+from app.http.layers import Around, Counters
+from app.http.problems import problem, problem_of, wants_json
+from app.http.state import State
+from app.settings import Settings, load_settings
+from app.web import ROUTERS as WEB_ROUTERS
+from app.web.trouble import trouble_page
+
+log = logging.getLogger(__name__)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """Make the application.
+
+    Args:
+        settings: what the environment decides; read from it if None.
+
+    Raises:
+        UnavailableError: the database cannot be opened.
+    """
+    settings = settings or load_settings()
+    engine_for(settings)
+    app = FastAPI(
+        title="Reprobase",
+        version="3",
+        description="Errors of LLM serving engines, each with the run that proves it.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    counters = Counters()
+    app.state.reprobase = State(settings, Answers(settings), counters)
+    for router in WEB_ROUTERS:
+        app.include_router(router)
+    app.add_middleware(Around, counters=counters, fault=_unexpected)
+    app.add_exception_handler(ReprobaseError, _ours)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    return app
+
+
+async def _ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ReprobaseError)
+    if wants_json(request):
+        return problem_of(error, request)
+    return trouble_page(error.status, error.title, str(error), list(getattr(error, "near", ())))
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = dict(error.headers or {})
+    if error.status_code == 404:  # noqa: PLR2004  # the status
+        detail = f"There is no page at {request.url.path}."
+    elif error.status_code == 405:  # noqa: PLR2004  # the status
+        detail = f"{request.method} is not offered at {request.url.path}."
+    else:
+        detail = str(error.detail)
+    if wants_json(request):
+        return problem(error.status_code, detail, headers=headers, instance=request.url.path)
+    return trouble_page(error.status_code, None, detail, [], headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    said = "; ".join(
+        f"{'.'.join(str(part) for part in e['loc'][1:]) or e['loc'][0]}: {e['msg']}"
+        for e in error.errors()
+    )
+    if wants_json(request):
+        return problem(400, said, instance=request.url.path)
+    return trouble_page(400, None, said, [])
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    said = "This is a fault of the site, not of your request. The server's log says more."
+    if wants_json(request):
+        return problem(500, said, instance=request.url.path)
+    return trouble_page(500, None, said, [])

@@ -1,0 +1,1 @@
+"""One module a question: (session, input) in, one page object out; faces only render it."""

@@ -1,0 +1,260 @@
+"""Which errors are there: filters, pages, and an opaque cursor for programs."""
+
+import base64
+import hashlib
+import json
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, and_, case, func, literal
+from sqlmodel import Session, col, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
+
+from app.exceptions import BadInputError, NoSuchReleaseError
+from app.models import Change, Entry, Explanation, Release, Run, Site
+from app.services.entries import dataset_version
+from app.services.evidence import verified_ids
+from app.services.records import Summary, SummaryPage
+
+PAGE_SIZE = 50
+MAX_LIMIT = 200
+MOST = 1_000_000_000
+STATUSES = ("new", "same", "moved", "reworded", "classChanged", "gone", "explained", "executed")
+Status = Literal[
+    "new", "same", "moved", "reworded", "classChanged", "gone", "explained", "executed"
+]
+
+
+class ListQuery(BaseModel):
+    """What was asked for; all filters hold at once."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    q: str = ""
+    package: str = ""
+    release: str = ""
+    """A version of `package`, or `package==version`."""
+    error_class: str = Field(default="", alias="class")
+    family: str = ""
+    status: str = ""
+    """What happened in the release, or `explained`, or `executed`."""
+
+    page: int = 1
+
+    def filters(self) -> dict[str, str]:
+        """The filters that are set, by their names in an address."""
+        named = {
+            "q": self.q, "package": self.package, "release": self.release,
+            "class": self.error_class, "family": self.family, "status": self.status,
+        }  # fmt: skip
+        return {key: value for key, value in named.items() if value}
+
+
+def list_errors(
+    db: Session,
+    query: ListQuery,
+    *,
+    limit: int = PAGE_SIZE,
+    cursor: str | None = None,
+) -> SummaryPage:
+    """One page of the list.
+
+    Args:
+        db: the open session.
+        query: the filters, and the number of the page, from 1.
+        limit: rows a page, 1 to 200.
+        cursor: where the page before ended; wins over the page's number.
+
+    Raises:
+        BadInputError: a limit, cursor, page or status that cannot be.
+        NoSuchReleaseError: the release is not in the catalog.
+    """
+    if not 1 <= limit <= MAX_LIMIT:
+        raise BadInputError(f"limit is {limit}; it goes from 1 to {MAX_LIMIT}.")
+    if query.page < 1:
+        raise BadInputError(f"page is {query.page}; the first page is 1.")
+    offset = _read_cursor(cursor, query) if cursor else (query.page - 1) * limit
+    release = find_release(db, query.package, query.release) if query.release else None
+    conditions = _conditions(db, query, release)
+    total = db.exec(select(func.count()).select_from(Entry).where(*conditions)).one()
+    rows = list(db.exec(_ordered(conditions).offset(offset).limit(limit)))
+    more = offset + len(rows) < total
+    return SummaryPage(
+        records=summaries(db, rows, release),
+        next=_write_cursor(offset + len(rows), query) if more and rows else None,
+        total=total,
+        dataset_version=dataset_version(db),
+    )
+
+
+def find_release(db: Session, package: str, wanted: str) -> Release:
+    """A scanned release by `version` or `package==version`.
+
+    Raises:
+        NoSuchReleaseError: it is not in the catalog; `near` lists what is.
+    """
+    named, _, version = wanted.rpartition("==")
+    package = named or package
+    where = [Release.version == version, *([Release.package == package] if package else [])]
+    found = db.exec(select(Release).where(*where)).first()
+    if found is None:
+        known = db.exec(select(Release).order_by(col(Release.ordinal).desc()))
+        near = [f"{r.package}=={r.version}" for r in known if not package or r.package == package]
+        listed = f" Scanned are: {', '.join(near)}." if near else " No release is scanned yet."
+        shown = f"{package}=={version}" if package else version
+        raise NoSuchReleaseError(
+            f"The catalog has no release {shown!r}.{listed} `reprobase scan {shown}` adds it.",
+            near=near,
+        )
+    return found
+
+
+def summaries(db: Session, entries: list[Entry], release: Release | None = None) -> list[Summary]:
+    """Rows for some entries, in their order, each with its place in one release or the newest."""
+    ids = [entry.id for entry in entries]
+    places = _places(db, ids, release)
+    verified = verified_ids(db, ids)
+    titles = {
+        slug: str(content.get("title", ""))
+        for slug, content in db.exec(
+            select(Explanation.slug, Explanation.content).where(
+                col(Explanation.slug).in_([e.slug for e in entries if e.slug])
+            )
+        )
+    }
+    statuses: dict[str, str] = {}
+    if release is not None:
+        changes = select(Change).where(
+            Change.release_id == release.id, col(Change.entry_id).in_(ids)
+        )
+        statuses = {change.entry_id: change.status for change in db.exec(changes)}
+    rows = []
+    for entry in entries:
+        site, version = places.get(entry.id, (None, None))
+        rows.append(
+            Summary(
+                id=entry.id,
+                slug=entry.slug,
+                package=entry.package,
+                error_class=entry.error_class,
+                error_type=entry.error_type,
+                error_message=entry.template,
+                severity=entry.severity,
+                background_tag=entry.family,
+                explained=entry.explained,
+                title=titles.get(entry.slug or ""),
+                file_path=site.file if site else None,
+                function=site.function if site else None,
+                line_number=site.line if site else None,
+                release=version,
+                status=statuses.get(entry.id, "same" if site and release else None),
+                verified=entry.id in verified,
+            )
+        )
+    return rows
+
+
+def _places(db: Session, ids: list[str], release: Release | None) -> dict[str, tuple[Site, str]]:
+    wanted = (
+        select(Site, Release.version)
+        .join(Release)
+        .where(col(Site.entry_id).in_(ids))
+        .order_by(col(Release.ordinal), col(Site.file).desc(), col(Site.line).desc())
+    )
+    if release is not None:
+        wanted = wanted.where(Site.release_id == release.id)
+    return {site.entry_id: (site, version) for site, version in db.exec(wanted)}
+
+
+def _conditions(
+    db: Session, query: ListQuery, release: Release | None
+) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if query.package:
+        found.append(col(Entry.package) == query.package)
+    if query.error_class:
+        found.append(col(Entry.error_class) == query.error_class)
+    if query.family:
+        found.append(col(Entry.family) == query.family)
+    if query.q:
+        for word in query.q.split():
+            found.append(  # noqa: PERF401  # one condition a word reads better
+                or_(
+                    col(Entry.template).icontains(word, autoescape=True),
+                    col(Entry.slug).icontains(word, autoescape=True),
+                    col(Entry.error_class).icontains(word, autoescape=True),
+                )
+            )
+    if query.status:
+        found.append(_status(db, query, release))
+    elif release is not None:
+        found.append(_in_release(release))
+    return found
+
+
+def _in_release(release: Release) -> ColumnElement[bool]:
+    here = select(Site.id).where(Site.entry_id == Entry.id, Site.release_id == release.id)
+    return here.exists()
+
+
+def _status(db: Session, query: ListQuery, release: Release | None) -> ColumnElement[bool]:
+    if query.status not in STATUSES:
+        raise BadInputError(f"status is {query.status!r}; it takes {', '.join(STATUSES)}.")
+    if query.status == "explained":
+        return and_(col(Entry.explained))
+    if query.status == "executed":
+        steps = [
+            select(Run.id)
+            .where(Run.entry_id == Entry.id, col(Run.passed), Run.step == step)
+            .exists()
+            for step in ("trigger", "fix")
+        ]
+        return steps[0] & steps[1]
+    if release is None:
+        package = query.package or "sglang"
+        newest = select(Release).where(Release.package == package)
+        release = db.exec(newest.order_by(col(Release.ordinal).desc())).first()
+        if release is None:
+            return literal(False)  # noqa: FBT003  # SQL's own literal
+    changed = select(Change.entry_id).where(
+        Change.entry_id == Entry.id, Change.release_id == release.id
+    )
+    if query.status == "same":
+        return _in_release(release) & ~changed.exists()
+    return changed.where(Change.status == query.status).exists()
+
+
+def _ordered(conditions: list[ColumnElement[bool]]) -> SelectOfScalar[Entry]:
+    """Explained entries first, then by words."""
+    return (
+        select(Entry)
+        .where(*conditions)
+        .order_by(case((col(Entry.explained), 0), else_=1), col(Entry.template), col(Entry.id))
+    )
+
+
+def _fingerprint(query: ListQuery) -> str:
+    return hashlib.sha256(json.dumps(query.filters(), sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _write_cursor(offset: int, query: ListQuery) -> str:
+    raw = f"1:{offset}:{_fingerprint(query)}".encode()
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str, query: ListQuery) -> int:
+    try:
+        raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except ValueError:
+        raw = ""
+    offset = raw.removeprefix("1:").removesuffix(f":{_fingerprint(query)}")
+    if (
+        raw != f"1:{offset}:{_fingerprint(query)}"
+        or not offset.isdecimal()
+        or len(offset) > len(str(MOST))
+    ):
+        raise BadInputError(
+            "The cursor does not belong to this list: take `next` of the page before, "
+            "with the same filters."
+        )
+    return int(offset)

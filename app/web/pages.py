@@ -1,0 +1,99 @@
+"""Home, the list and the entry pages, with their twins."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from sqlmodel import Session
+from starlette.responses import RedirectResponse, Response
+
+from app.exceptions import NotFoundError
+from app.http.answers import HTML, MARKDOWN, Rendered, answer, rendered
+from app.http.state import state_of
+from app.models import Entry
+from app.services.entries import dataset_version, entry_record
+from app.services.entry_page import EntryPage, entry_page
+from app.services.facets import facets_of
+from app.services.listing import ListQuery, list_errors
+from app.services.reproducers import find_reproducer
+from app.services.resolve import resolve
+from app.settings import Settings
+from app.web.render import render, site_address
+
+Builder = Callable[[Session, Entry, Settings], Rendered]
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/errors")
+async def errors(request: Request, query: Annotated[ListQuery, Query()]) -> Response:
+    """The list of errors."""
+
+    def build(db: Session) -> Rendered:
+        found = list_errors(db, query)
+        facets = facets_of(db)
+        return rendered(render("errors.html", query=query, found=found, facets=facets), HTML)
+
+    made = await state_of(request).answers.get(("errors", query.model_dump_json()), build)
+    return answer(request, made)
+
+
+@router.get("/errors/{key}.md")
+async def entry_markdown(request: Request, key: str) -> Response:
+    """The Markdown twin of an entry."""
+    return await _entry(request, key, ".md", _markdown)
+
+
+@router.get("/errors/{key}.py")
+async def entry_reproducer(request: Request, key: str) -> Response:
+    """The source of an entry's hand-written reproducer."""
+    return await _entry(request, key, ".py", _source)
+
+
+@router.get("/errors/{key}")
+async def entry(request: Request, key: str) -> Response:
+    """The page of one error."""
+    return await _entry(request, key, "", _page)
+
+
+async def _entry(request: Request, key: str, ending: str, build_kind: Builder) -> Response:
+    state = state_of(request)
+    made = await state.answers.get(
+        ("entry", ending, key), partial(_build, key, ending, build_kind, state.settings)
+    )
+    for name, value in made.headers:
+        if name == "Location":
+            return RedirectResponse(value, status_code=308)
+    return answer(request, made)
+
+
+def _build(key: str, ending: str, build_kind: Builder, settings: Settings, db: Session) -> Rendered:
+    found = resolve(db, key)
+    if found.moved:
+        return rendered(b"", HTML, {"Location": f"/errors/{found.canonical}{ending}"})
+    return build_kind(db, found.entry, settings)
+
+
+def _page(db: Session, found: Entry, settings: Settings) -> Rendered:
+    page = entry_page(entry_record(db, found, settings))
+    html = render("entry.html", page=page, record=page.record, **_facts(db, page))
+    return rendered(html, HTML)
+
+
+def _markdown(db: Session, found: Entry, settings: Settings) -> Rendered:
+    page = entry_page(entry_record(db, found, settings))
+    text = render("entry.md", page=page, record=page.record, **_facts(db, page))
+    return rendered(text, MARKDOWN)
+
+
+def _facts(db: Session, page: EntryPage) -> dict[str, str]:
+    record = page.record
+    why = record.documentation.removeprefix(record.meaning).strip()
+    return {"dataset": dataset_version(db), "site": site_address(), "why": why}
+
+
+def _source(_db: Session, found: Entry, _settings: Settings) -> Rendered:
+    file = find_reproducer(found.slug)
+    if file is None:
+        raise NotFoundError(f"{found.slug or found.id} has no hand-written reproducer.")
+    return rendered(file.source, "text/x-python; charset=utf-8")

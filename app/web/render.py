@@ -1,0 +1,154 @@
+"""The template environment: what a template may call, and nothing else."""
+
+import hashlib
+import json
+import os
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from app.knowledge.markdown import code_html, inline_html, markdown_html, plain_text
+from app.scanner.templates import Hole, parse
+from app.settings import PROJECT_ROOT, TEMPLATES_DIR
+
+STATIC_DIR = TEMPLATES_DIR / "static"
+SEVERITIES = {
+    "stops-server": "stops the server",
+    "refused-at-launch": "refused at launch",
+    "request-fails": "the request fails",
+    "wrong-result": "wrong result",
+    "warning": "warning",
+    "error": "error",
+}
+_STATUS_WORDS = {
+    "new": "new",
+    "same": "unchanged",
+    "moved": "moved",
+    "reworded": "reworded",
+    "classChanged": "class changed",
+    "gone": "gone",
+}
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """The Jinja environment; undefined names are errors, everything is escaped."""
+    env = Environment(
+        loader=FileSystemLoader(TEMPLATES_DIR),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters |= {
+        "message": message_html,
+        "plain_message": message_text,
+        "options": options,
+        "markdown": lambda text: Markup(markdown_html(text)),  # noqa: S704  # sanitised by nh3
+        "inline": lambda text: Markup(inline_html(text)),  # noqa: S704  # sanitised by nh3
+        "words": plain_text,
+        "code": lambda text, language="python": Markup(code_html(text, language)),  # noqa: S704  # escaped by Pygments
+        "severity": lambda key: SEVERITIES.get(key, key),
+        "status": lambda key: _STATUS_WORDS.get(key, key),
+        "number": lambda value: f"{value:,}",
+        "day": day,
+        "duration": duration,
+        "family": lambda tag: tag.replace("-", " "),
+        "query": lambda pairs: urlencode({k: v for k, v in pairs.items() if v}),
+        "segment": lambda text: quote(text, safe=""),
+        "shape": shown_value,
+    }
+    env.globals |= {"asset": asset_url, "json_ld": json_ld}
+    return env
+
+
+def render(template: str, **facts: Any) -> str:
+    """Render one template."""
+    return environment().get_template(template).render(**facts)
+
+
+def message_html(template: str) -> Markup:
+    """A message with its holes marked."""
+    try:
+        parts = parse(template)
+    except ValueError:
+        return Markup(escape(template))  # noqa: S704  # escaped
+    out = Markup()
+    for part in parts:
+        if isinstance(part, Hole):
+            out += (
+                Markup('<span class="hole">{%s}</span>') % part.expr.strip()
+            )  # Markup escapes with %
+        else:
+            out += part
+    return out
+
+
+def message_text(template: str) -> str:
+    """A message as one reads it, for a title or a feed: doubled braces are single again."""
+    try:
+        parts = parse(template)
+    except ValueError:
+        return template
+    return "".join(f"{{{p.expr.strip()}}}" if isinstance(p, Hole) else p for p in parts)
+
+
+def options(values: list[Any]) -> list[tuple[str, str]]:
+    """Values of a filter as (value, text) for a choice; numbers stand beside counted ones."""
+    return [(v, v) if isinstance(v, str) else (v.value, f"{v.value} ({v.count:,})") for v in values]
+
+
+def shown_value(value: Any) -> str:
+    """A recorded value as one short line."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 300 else text[:297] + "…"  # noqa: PLR2004  # a line, not a dump
+
+
+def day(when: datetime | str | None) -> str:
+    """A time as its date."""
+    return str(when)[:10] if when else ""
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min"  # noqa: PLR2004  # a minute
+
+
+def json_ld(document: dict[str, Any]) -> Markup:
+    """A data block for search engines; `<` cannot end it early."""
+    text = json.dumps(document, ensure_ascii=False).replace("<", "\\u003c")
+    return Markup(f'<script type="application/ld+json">{text}</script>')  # noqa: S704  # escaped above
+
+
+@lru_cache(maxsize=1)
+def assets() -> dict[str, tuple[str, bytes]]:
+    """The static files: `style.css` → (its address with its hash, its bytes)."""
+    found = {}
+    for path in sorted(STATIC_DIR.iterdir()):
+        if path.is_file() and not path.name.startswith("."):
+            body = path.read_bytes()
+            digest = hashlib.sha256(body).hexdigest()[:12]
+            found[path.name] = (f"/static/{digest}/{path.name}", body)
+    return found
+
+
+def asset_url(name: str) -> str:
+    """The address of a static file; it changes with its content, so it may be kept for ever."""
+    return assets()[name][0]
+
+
+def site_address() -> str:
+    """The address that canonical links begin with; empty: they are relative to the site."""
+    return os.environ.get("REPROBASE_SITE_URL", "").rstrip("/")
+
+
+def project_file(path: Path) -> str:
+    """A file of this project as its path from the root."""
+    return path.relative_to(PROJECT_ROOT).as_posix()
