@@ -1,0 +1,109 @@
+"""One share of a wheel's files → their sites, finished: ids, families, patterns put to the test.
+
+This is what a child process does; it imports nothing that takes long to import.
+"""
+
+import gc
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from app.scanner.identity import entry_id
+from app.scanner.library import Library
+from app.scanner.packages import package_facts
+from app.scanner.records import ScannedSite
+from app.scanner.sites import read_file
+from app.scanner.templates import parse, self_test
+
+NATIVE_SUFFIXES: Final = (
+    ".cuh", ".cu", ".h", ".cpp", ".hpp", ".hip", ".cc", ".c", ".inl", ".mm", ".metal",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Part:
+    """A share of the work."""
+
+    package: str
+    wheel: str
+    """Path of the wheel; it was checked before."""
+    python: list[str]
+    native: list[str]
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came of some files."""
+
+    bytes_read: int = 0
+    sites: list[ScannedSite] = field(default_factory=list)
+    unparsed: list[dict[str, Any]] = field(default_factory=list)
+    failed_patterns: list[dict[str, Any]] = field(default_factory=list)
+    reraised: int = 0
+
+
+def read_part(
+    part: Part, library: Library, read: Callable[[str], bytes], *, batch: int = 4_000_000
+) -> Iterator[Answer]:
+    """Read the files of a share, giving an answer every few megabytes.
+
+    Args:
+        part: the files.
+        library: the wheel's Python files, all of them.
+        read: gives a file's bytes.
+        batch: bytes after which an answer is given.
+    """
+    facts = package_facts(part.package)
+    finish = Finisher(part.package)
+    answer = Answer()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the engine's own invalid escapes are not ours to report
+        for path in part.python:
+            module = library.module(path)
+            found = read_file(module, library, facts)
+            if found.problem:
+                answer.unparsed.append({"file": path, "reason": found.problem})
+            answer.reraised += found.reraised
+            finish(found.sites, answer)
+            answer.bytes_read += len(module.text)
+            if answer.bytes_read >= batch:
+                yield answer
+                answer = Answer()
+    yield answer
+
+
+class Finisher:
+    """Gives sites their entry id and family and tests their patterns; equal ones only once."""
+
+    def __init__(self, package: str) -> None:
+        """For the sites of one package."""
+        self._package = package
+        self._tested: dict[str, bool] = {}
+
+    def __call__(self, sites: list[ScannedSite], answer: Answer) -> None:
+        """Finish the sites and add them to the answer."""
+        for site in sites:
+            site.entry_id = entry_id(
+                self._package, site.error_class, site.template, condition=site.condition
+            )
+            if site.pattern and not self._matches(site):
+                answer.failed_patterns.append(
+                    {"file": site.file, "line": site.line, "template": site.template}
+                )
+        answer.sites += sites
+
+    def _matches(self, site: ScannedSite) -> bool:
+        known = self._tested.get(site.pattern)
+        if known is None:
+            known = self._tested[site.pattern] = self_test(parse(site.template), site.pattern)
+        return known
+
+
+def run_part(part: Part, names: list[str]) -> Iterator[Answer]:
+    """Read a share of a wheel from its file: the body of a child process."""
+    gc.disable()  # trees are freed by reference counts; the collector only walks over them
+    with zipfile.ZipFile(part.wheel) as archive:
+        library = Library(names, archive.read)
+        yield from read_part(part, library, archive.read)

@@ -1,0 +1,107 @@
+"""A wheel → everything it can raise, answer or log: `scan_wheel`.
+
+Files are read in child processes, as many as there are processors; a wheel with little in it is
+read right here. The result does not depend on how many.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+from packaging.version import Version
+
+from app.scanner.identity import site_id
+from app.scanner.packages import package_facts
+from app.scanner.pool import read_parts
+from app.scanner.reading import NATIVE_SUFFIXES, Part
+from app.scanner.records import ScannedRelease, ScannedSite
+from app.wheels import Wheel
+
+Progress = Callable[[int, int], None]
+"""Called with (bytes read so far, bytes in all)."""
+
+
+def ordinal(version: str) -> int:
+    """A number that orders the releases of a package as their versions are ordered.
+
+    Pre-releases come before, post-releases after the release they belong to. Four parts of the
+    version count, each up to 999.
+
+    Raises:
+        packaging.version.InvalidVersion: not a version.
+    """
+    v = Version(version)
+    parts = [*v.release, 0, 0, 0, 0][:4]
+    number = min(v.epoch, 9)
+    for part in parts:
+        number = number * 1000 + min(part, 999)
+    stage = 50
+    if v.dev is not None and v.pre is None:
+        stage = 0
+    elif v.pre is not None:
+        stage = {"a": 10, "b": 20, "rc": 30}[v.pre[0]] + min(v.pre[1], 9)
+    elif v.post is not None:
+        stage = 60 + min(v.post, 39)
+    return number * 100 + stage
+
+
+def scan_wheel(
+    wheel: Wheel, on_progress: Progress | None = None, *, processes: int | None = None
+) -> ScannedRelease:
+    """Read all error sites of a wheel.
+
+    Args:
+        wheel: an opened wheel.
+        on_progress: told about the bytes read.
+        processes: how many children read; 0 reads in this process. As many as there are
+            processors by default, none for a small wheel.
+
+    Raises:
+        BadWheelError: a file in the wheel is damaged.
+        UnavailableError: a child process died.
+    """
+    started = time.perf_counter()
+    facts = package_facts(wheel.package)
+    part = Part(wheel.package, str(wheel.path), _python(wheel, facts.exclude), [])
+    if facts.native:
+        part.native += [
+            name
+            for name in wheel.names()
+            if name.endswith(NATIVE_SUFFIXES) and not name.startswith(facts.exclude or ("\0",))
+        ]
+    release = ScannedRelease(
+        package=wheel.package,
+        version=wheel.version,
+        sha256=wheel.sha256,
+        wheel=wheel.path.name,
+        license=wheel.license,
+        files=len(part.python) + len(part.native),
+    )
+    for answer in read_parts(wheel, part, on_progress, processes):
+        release.sites += answer.sites
+        release.unparsed += answer.unparsed
+        release.failed_patterns += answer.failed_patterns
+        release.reraised += answer.reraised
+    release.sites.sort(key=lambda s: (s.file, s.line, s.end_line))
+    release.unparsed.sort(key=lambda u: str(u["file"]))
+    number_sites(release.sites)
+    release.seconds = round(time.perf_counter() - started, 3)
+    return release
+
+
+def _python(wheel: Wheel, exclude: tuple[str, ...]) -> list[str]:
+    return [
+        name
+        for name in wheel.names()
+        if name.endswith(".py") and not (exclude and name.startswith(exclude))
+    ]
+
+
+def number_sites(sites: list[ScannedSite]) -> None:
+    """Give the sites, in reading order, their ids: entry, function leaf, number among equals."""
+    seen: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for site in sites:
+        leaf = site.function.rpartition(".")[2]
+        key = (site.entry_id, leaf)
+        site.site_id = site_id(site.entry_id, leaf, seen[key])
+        seen[key] += 1

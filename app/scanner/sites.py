@@ -1,0 +1,120 @@
+"""The error sites of one Python file: every raise, assert, and call that shows an error.
+
+Only the stretches with a marker word are parsed (`app.scanner.blocks`); the walk goes over
+statements and looks into expressions only on lines that have a marker. `read_file` gives the sites
+in the order of the source, and says what could not be parsed.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from app.scanner.blocks import Block, blocks
+from app.scanner.library import Library, Module
+from app.scanner.packages import PackageFacts
+from app.scanner.records import ScannedSite
+from app.scanner.surfaces import HELPER_MARKERS, MARKERS
+from app.scanner.walk import Walker
+
+_STATEMENT: Final = re.compile(rb"(?:^|[\n:;])[ \t\f]*\Z")
+_WORD: Final = re.compile(rb"\w")
+_SMALL: Final = 1500
+"""Files up to this size are parsed whole: cutting them would cost as much."""
+
+
+@dataclass(slots=True)
+class FileSites:
+    """What one file gave."""
+
+    sites: list[ScannedSite] = field(default_factory=list)
+    reraised: int = 0
+    problem: str | None = None
+    """Why a part of the file could not be read."""
+
+
+def markers_of(facts: PackageFacts) -> tuple[bytes, ...]:
+    """Pieces of source that announce a call of interest."""
+    return (*MARKERS, *HELPER_MARKERS, *(f"{name}(".encode() for name in facts.http))
+
+
+def find_marks(text: bytes, calls: Iterable[bytes]) -> tuple[list[int], list[int]]:
+    """Offsets of `raise` and `assert` statements, and of the calls' markers, both in order."""
+    statements: list[int] = []
+    found: list[int] = []
+    for word in (b"raise", b"assert"):
+        at = text.find(word)
+        while at >= 0:
+            if not _WORD.match(text, at + len(word)) and _STATEMENT.search(
+                text[max(text.rfind(b"\n", 0, at), 0) : at]
+            ):
+                statements.append(at)
+            elif word == b"raise" and text[at + 5 : at + 6] == b"_":
+                found.append(at)
+            at = text.find(word, at + len(word))
+    for marker in calls:
+        at = text.find(marker)
+        while at >= 0:
+            found.append(at)
+            at = text.find(marker, at + len(marker))
+    statements.sort()
+    found.sort()
+    return statements, found
+
+
+def read_file(module: Module, library: Library, facts: PackageFacts) -> FileSites:
+    """All error sites of a file."""
+    out = FileSites(problem=module.problem)
+    text = module.text
+    statements, calls = find_marks(text, markers_of(facts))
+    if not statements and not calls:
+        return out
+    walker = Walker(module, library, facts, calls)
+    marks = sorted({*statements, *calls})
+    pieces = [Block(0, len(text))] if len(text) <= _SMALL else blocks(text, marks)
+    if pieces is None or _walk_pieces(walker, pieces) is not None:
+        walker = Walker(module, library, facts, calls)
+        error = _walk_pieces(walker, [Block(0, len(text))])
+        if error is not None:
+            out.problem = out.problem or error
+            walker = Walker(module, library, facts, calls)
+            _walk_pieces(walker, pieces or [], go_on=True)
+    out.reraised = walker.reraised
+    out.sites = walker.sites
+    return out
+
+
+def _parse(text: bytes) -> tuple[ast.Module | None, str]:
+    try:
+        tree = compile(text, "<wheel>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except SyntaxError as e:
+        return None, f"line {e.lineno}: {e.msg}"
+    except ValueError as e:
+        return None, str(e)
+    except (RecursionError, MemoryError):
+        return None, "nested too deeply for the parser"
+    return tree, ""
+
+
+def _walk_pieces(walker: Walker, pieces: Sequence[Block], *, go_on: bool = False) -> str | None:
+    """Parse and walk stretches of the file; returns why the first bad one does not parse.
+
+    Args:
+        walker: takes the sites.
+        pieces: in order.
+        go_on: leave out what does not parse instead of ending there.
+    """
+    text = walker.module.text
+    line = at = 0
+    for piece in pieces:
+        source = text[piece.start : piece.end]
+        tree, error = _parse(piece.prefix + source)
+        if tree is None:
+            if go_on:
+                continue
+            return error
+        line += text.count(b"\n", at, piece.start)
+        at = piece.start
+        walker.walk(tree, piece, line - bool(piece.prefix))
+    return None
