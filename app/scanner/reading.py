@@ -7,6 +7,7 @@ import gc
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -58,8 +59,7 @@ def read_part(
     facts = package_facts(part.package)
     finish = Finisher(part.package)
     answer = Answer()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the engine's own invalid escapes are not ours to report
+    with quietly():
         for path in part.python:
             module = library.module(path)
             found = read_file(module, library, facts)
@@ -72,6 +72,14 @@ def read_part(
                 yield answer
                 answer = Answer()
     yield answer
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Parse without the warnings that the engine's own invalid escapes give."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 class Finisher:
