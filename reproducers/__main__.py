@@ -1,11 +1,18 @@
-"""`python -m reproducers`: one request on standard input, events and one result as answers."""
+"""`python -m reproducers`: one request on standard input, events and one result as answers.
+
+This process only keeps watch. The request is answered in a child behind the wall, by the module
+that knows its kind; see `reproducers.wall.keeper`.
+"""
 
 import importlib
 import os
+import signal
 import sys
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from reproducers.protocol import Event, Result, dump, load_request
+from reproducers.protocol import Event, Request, Result, load_request
+from reproducers.wall.keeper import CallerGoneError, keep
 
 _ANSWERS: Final = {
     "reproducer": "reproducers.upstream.attempt",
@@ -17,23 +24,48 @@ _ANSWERS: Final = {
 
 
 def main() -> int:
-    """Answer one request."""
-    fd = int(os.environ.get("REPROBASE_EVENTS_FD") or 0) or os.dup(1)
-    out = os.fdopen(fd, "w")
-
-    def emit(message: Event | Result) -> None:
-        out.write(dump(message) + "\n")
-        out.flush()
-
+    """Answer one request; exit code 0 if there was an answer, 2 if there was no request."""
+    fd = _answers_fd()
     try:
         request = load_request(sys.stdin.readline())
+        if request.kind not in _ANSWERS:
+            raise ValueError(f"no such kind of request: {request.kind}")
     except ValueError as e:
         print(f"reproducers: {e}", file=sys.stderr)
         return 2
-    os.dup2(2, 1)
-    module = importlib.import_module(_ANSWERS[request.kind])
-    emit(module.answer(request, emit))
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        keep(request, _answer, lambda line: _send(fd, line), fd)
+    except (CallerGoneError, BrokenPipeError, KeyboardInterrupt):
+        return 130
     return 0
+
+
+def _answer(request: Request, emit: Callable[[Event], None]) -> Result:
+    """In the worker: import what answers this kind of request, and let it."""
+    module: Any = importlib.import_module(_ANSWERS[request.kind])
+    result: Result = module.answer(request, emit)
+    return result
+
+
+def _answers_fd() -> int:
+    """Where answers go; then what the engine prints goes to standard error."""
+    named = os.environ.pop("REPROBASE_EVENTS_FD", "")
+    if named.isdigit():
+        return int(named)
+    fd = os.dup(1)
+    os.dup2(2, 1)
+    return fd
+
+
+def _send(fd: int, line: str) -> None:
+    data = line.encode("utf-8", "replace") + b"\n"
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

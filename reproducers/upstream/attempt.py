@@ -4,7 +4,6 @@ import platform
 import time
 import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from reproducers.protocol import Event, Request, Result
@@ -16,29 +15,28 @@ from reproducers.upstream.subject import Skip, Subject, load_reproducer
 Emit = Callable[[Event], None]
 
 
-def answer(request: Request, emit: Emit, on_miss: Callable[[str], None] | None = None) -> Result:
+def answer(request: Request, emit: Emit) -> Result:
     """Execute the step and describe it; never raises for what engine code does.
 
     Args:
         request: of kind `reproducer`, with a slug and a step.
         emit: takes events to be shown while the run goes on.
-        on_miss: told the path of each module of the wheel that was not compiled beforehand.
     """
     started = time.perf_counter()
-    result = _attempt(request, emit, on_miss)
+    result = _attempt(request, emit)
     result["seconds"] = round(time.perf_counter() - started, 3)
     result["python"] = platform.python_version()
     return Result(**result)
 
 
-def _attempt(request: Request, emit: Emit, on_miss: Callable[[str], None] | None) -> dict[str, Any]:
+def _attempt(request: Request, emit: Emit) -> dict[str, Any]:
     if request.slug is None or request.step is None:
         return {"outcome": "skipped", "reason": "the request names no slug or no step"}
     reproducer = load_reproducer(request.slug)
     step = getattr(reproducer, request.step, None)
     if step is None:
         return {"outcome": "skipped", "reason": f"this reproducer has no {request.step}"}
-    upstream = _upstream(request, reproducer, on_miss)
+    upstream = _upstream(request, reproducer)
     if upstream is not None:
         upstream.install()
     subject = Subject(request, upstream, emit)
@@ -58,18 +56,10 @@ def _attempt(request: Request, emit: Emit, on_miss: Callable[[str], None] | None
     return result | _notes(subject, upstream, result.get("reason"))
 
 
-def _upstream(
-    request: Request, reproducer: types.ModuleType, on_miss: Callable[[str], None] | None
-) -> Upstream | None:
+def _upstream(request: Request, reproducer: types.ModuleType) -> Upstream | None:
     if request.subject.root is None:
         return None
-    return Upstream(
-        Path(request.subject.root),
-        version=request.subject.version or "0",
-        real=getattr(reproducer, "REAL", ()),
-        store=Path(request.bytecode) if request.bytecode else None,
-        on_miss=on_miss,
-    )
+    return Upstream.of(request, real=getattr(reproducer, "REAL", ()))
 
 
 def _describe(request: Request, subject: Subject, ended: BaseException | None) -> dict[str, Any]:

@@ -15,11 +15,12 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from pathlib import Path
 from typing import Any
 
+from reproducers.protocol import Request
 from reproducers.upstream import stand_ins
 from reproducers.upstream.bytecode import StoredLoader
 from reproducers.upstream.stand_ins import HollowModule, Ledger, StandInModule
@@ -35,7 +36,6 @@ class Upstream:
         real: packages of `names` that must be the installed ones in this run.
         hollow: packages of the wheel whose `__init__` is not run.
         store: compiled modules, read only.
-        on_miss: called with the path of each module that the store did not have.
     """
 
     def __init__(
@@ -47,7 +47,6 @@ class Upstream:
         real: Iterable[str] = (),
         hollow: Sequence[str] = stand_ins.HOLLOW,
         store: Path | None = None,
-        on_miss: Callable[[str], None] | None = None,
     ) -> None:
         self.root = root
         self.version = version
@@ -59,14 +58,25 @@ class Upstream:
         self.ledger = Ledger(self.packages)
         self._modules: dict[str, types.ModuleType] = {}
         self._provided: dict[str, types.ModuleType] = {}
-        self._loader = type(
-            "WheelLoader",
-            (StoredLoader,),
-            {"store": store, "on_miss": staticmethod(on_miss) if on_miss else None},
-        )
+        self._loader = type("WheelLoader", (StoredLoader,), {"store": store})
         self._real_import = builtins.__import__
         self._real_find_spec = importlib.util.find_spec
         self._real_import_module = importlib.import_module
+
+    @classmethod
+    def of(cls, request: Request, *, real: Iterable[str] = ()) -> "Upstream":
+        """The release of a request.
+
+        Args:
+            request: its subject must have a root.
+            real: packages that must be the installed ones instead of stand-ins.
+        """
+        return cls(
+            Path(str(request.subject.root)),
+            version=request.subject.version or "0",
+            real=real,
+            store=Path(request.bytecode) if request.bytecode else None,
+        )
 
     def install(self) -> None:
         """Put the hooks in place, for the rest of the process's life."""
