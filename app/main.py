@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from app.api import ROUTERS as API_ROUTERS
 from app.db import engine_for
 from app.exceptions import ReprobaseError
 from app.http.answers import Answers
@@ -41,7 +42,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     counters = Counters()
     app.state.reprobase = State(settings, Answers(settings), counters)
-    for router in WEB_ROUTERS:
+    for router in (*API_ROUTERS, *WEB_ROUTERS):
         app.include_router(router)
     app.add_middleware(Around, counters=counters, fault=_unexpected)
     app.add_exception_handler(ReprobaseError, _ours)

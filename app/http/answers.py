@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel
 from sqlmodel import Session
 from starlette.requests import Request
 from starlette.responses import Response
@@ -51,6 +52,11 @@ def rendered(body: str | bytes, media_type: str, headers: dict[str, str] | None 
     digest = hashlib.sha256(raw).hexdigest()[:20]
     packed = gzip.compress(raw, 6, mtime=0) if len(raw) >= _WORTH_PACKING else None
     return Rendered(raw, media_type, digest, packed, tuple((headers or {}).items()))
+
+
+def json_answer(model: BaseModel) -> Rendered:
+    """A page object as its JSON, camelCase."""
+    return rendered(model.model_dump_json(by_alias=True), JSON)
 
 
 class Answers:

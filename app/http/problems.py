@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +16,26 @@ _TITLES = {
     405: "That method is not offered here", 413: "Too large", 422: "That cannot be read",
     500: "Something went wrong",
 }  # fmt: skip
+
+
+class Problem(BaseModel):
+    """What every failed request for JSON is answered with (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+    near: list[str] | None = None
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {
+        "description": "What was wrong",
+        "content": {PROBLEM: {"schema": Problem.model_json_schema()}},
+    }
+}
+"""For the `responses` of a JSON route."""
 
 
 def problem(

@@ -1,6 +1,5 @@
 """Which entry does a key mean: its id, its slug, an older id, an older slug?"""
 
-import difflib
 from dataclasses import dataclass
 
 from sqlmodel import Session, col, or_, select
@@ -8,8 +7,7 @@ from sqlmodel import Session, col, or_, select
 from app.exceptions import NotFoundError
 from app.loading.curated import current_id
 from app.models import Alias, Entry
-
-NEAR = 5
+from app.services.near import NEAR, near_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +46,7 @@ def near_keys(db: Session, key: str) -> list[str]:
         slug for slug in db.exec(select(Entry.slug).where(col(Entry.slug).is_not(None))) if slug
     ]
     aliases = list(db.exec(select(Alias.alias)))
-    near = difflib.get_close_matches(key, [*slugs, *aliases], NEAR, 0.55)
-    words = set(key.split("-")) - {""}
-    shared = sorted(slugs, key=lambda slug: (-len(words & set(slug.split("-"))), slug))
-    near += [slug for slug in shared if len(words & set(slug.split("-"))) > 1 and slug not in near]
+    near = near_words(key, [*slugs, *aliases])
     if len(near) < NEAR and len(key) >= 4 and not set(key) - set("0123456789abcdef"):  # noqa: PLR2004  # fewer digits say nothing
         starts = select(Entry.id).where(col(Entry.id).startswith(key[:4])).limit(NEAR)
         near += [found for found in db.exec(starts) if found not in near]

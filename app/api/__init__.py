@@ -1,0 +1,5 @@
+"""The JSON routes: parse, one service call, the same object that the page renders."""
+
+from app.api import errors, families, releases
+
+ROUTERS = (errors.router, families.router, releases.router)

@@ -1,0 +1,32 @@
+"""`/api/families` and `/api/families/{tag}`."""
+
+from fastapi import APIRouter, Request
+from sqlmodel import Session
+from starlette.responses import Response
+
+from app.http.answers import Rendered, answer, json_answer
+from app.http.problems import PROBLEMS
+from app.http.state import state_of
+from app.services.families import FamilyList, FamilyPage, family_list, family_page
+
+router = APIRouter(prefix="/api/families", tags=["families"])
+
+
+@router.get("", response_model=FamilyList)
+async def families(request: Request) -> Response:
+    """The failure classes, with how many errors of each package are in them."""
+
+    def build(db: Session) -> Rendered:
+        return json_answer(family_list(db))
+
+    return answer(request, await state_of(request).answers.get("api-families", build))
+
+
+@router.get("/{tag}", response_model=FamilyPage, responses=PROBLEMS)
+async def family(request: Request, tag: str, page: int = 1) -> Response:
+    """One failure class: what it is, how to tell it apart, its errors by package."""
+
+    def build(db: Session) -> Rendered:
+        return json_answer(family_page(db, tag, page=page))
+
+    return answer(request, await state_of(request).answers.get(("api-family", tag, page), build))

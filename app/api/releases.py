@@ -1,0 +1,52 @@
+"""`/api/releases`: what is scanned, one release, the difference of two."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from sqlmodel import Session
+from starlette.responses import Response
+
+from app.http.answers import Rendered, answer, json_answer
+from app.http.problems import PROBLEMS
+from app.http.state import state_of
+from app.services.diff import ReleaseDiff, release_diff
+from app.services.releases import ReleaseList, ReleasePage, release_list, release_page
+
+router = APIRouter(prefix="/api/releases", tags=["releases"])
+
+
+@router.get("", response_model=ReleaseList)
+async def releases(request: Request) -> Response:
+    """The scanned releases, and how many errors each has by area."""
+
+    def build(db: Session) -> Rendered:
+        return json_answer(release_list(db))
+
+    return answer(request, await state_of(request).answers.get("api-releases", build))
+
+
+@router.get("/{package}/diff", response_model=ReleaseDiff, responses=PROBLEMS)
+async def diff(
+    request: Request,
+    package: str,
+    older: Annotated[str, Query(alias="from")] = "",
+    newer: Annotated[str, Query(alias="to")] = "",
+) -> Response:
+    """What is new, moved, reworded or gone between two releases; the newest two by default."""
+
+    def build(db: Session) -> Rendered:
+        return json_answer(release_diff(db, package, older, newer))
+
+    key = ("api-diff", package, older, newer)
+    return answer(request, await state_of(request).answers.get(key, build))
+
+
+@router.get("/{package}/{version}", response_model=ReleasePage, responses=PROBLEMS)
+async def release(request: Request, package: str, version: str) -> Response:
+    """One release: its counts, what could not be read, what changed in it."""
+
+    def build(db: Session) -> Rendered:
+        return json_answer(release_page(db, package, version))
+
+    key = ("api-release", package, version)
+    return answer(request, await state_of(request).answers.get(key, build))

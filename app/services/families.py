@@ -1,0 +1,138 @@
+"""Failure classes across packages: what each is, and which errors are of it."""
+
+from collections import defaultdict
+from functools import lru_cache
+from pathlib import Path
+
+from sqlmodel import Session, col, func, select
+
+from app.exceptions import NotFoundError
+from app.knowledge.family_file import FamilyFile, read_family_files
+from app.models import Entry, Public
+from app.services.listing import summaries
+from app.services.near import near_words
+from app.services.records import Summary
+from app.settings import DATA_DIR
+
+FOLDER = DATA_DIR / "families"
+PER_PAGE = 50
+
+
+class FamilyRow(Public):
+    """One failure class and its size."""
+
+    tag: str
+    title: str
+    summary: str
+    total: int
+    by_package: dict[str, int]
+
+
+class FamilyList(Public):
+    """All failure classes, the largest first."""
+
+    families: list[FamilyRow]
+    packages: list[str]
+
+
+class FamilySection(Public):
+    """A piece of a family's text."""
+
+    heading: str
+    text: str
+    """Markdown."""
+
+
+class FamilyPage(Public):
+    """One failure class."""
+
+    tag: str
+    title: str
+    summary: str
+    sections: list[FamilySection]
+    near: list[FamilyRow]
+    """Classes it is easily taken for."""
+    by_package: dict[str, int]
+    total: int
+    page: int
+    pages: int
+    records: list[Summary]
+
+
+def families(folder: Path = FOLDER) -> dict[str, FamilyFile]:
+    """The curated failure classes by tag, read again when a file changes."""
+    stamp = max((p.stat().st_mtime_ns for p in folder.glob("*.md")), default=0)
+    return _read(folder, stamp)
+
+
+@lru_cache(maxsize=4)
+def _read(folder: Path, _stamp: int) -> dict[str, FamilyFile]:
+    return read_family_files(folder)
+
+
+def family_list(db: Session) -> FamilyList:
+    """All failure classes with how many errors of each package are in them."""
+    counts = _counts(db)
+    rows = [_row(tag, counts) for tag in families()]
+    rows.sort(key=lambda row: (-row.total, row.title))
+    packages = sorted({package for by in counts.values() for package in by})
+    return FamilyList(families=rows, packages=packages)
+
+
+def family_page(db: Session, tag: str, *, page: int = 1) -> FamilyPage:
+    """One failure class.
+
+    Raises:
+        NotFoundError: there is none of this tag; `near` lists tags spelt like it.
+    """
+    known = families()
+    if tag not in known:
+        near = near_words(tag, known)
+        hint = f" Near: {', '.join(near)}." if near else ""
+        raise NotFoundError(f"There is no family {tag!r}.{hint}", near=near)
+    family = known[tag]
+    counts = _counts(db)
+    by_package = counts.get(tag, {})
+    total = sum(by_package.values())
+    pages = max(1, -(-total // PER_PAGE))
+    page = min(max(page, 1), pages)
+    wanted = select(Entry).where(Entry.family == tag)
+    wanted = wanted.order_by(col(Entry.explained).desc(), col(Entry.package), col(Entry.template))
+    entries = list(db.exec(wanted.offset((page - 1) * PER_PAGE).limit(PER_PAGE)))
+    return FamilyPage(
+        tag=tag,
+        title=family.facts.title,
+        summary=family.facts.summary,
+        sections=[FamilySection(heading=h, text=t) for h, t in family.sections],
+        near=[_row(other, counts) for other in family.facts.near],
+        by_package=by_package,
+        total=total,
+        page=page,
+        pages=pages,
+        records=summaries(db, entries),
+    )
+
+
+def _row(tag: str, counts: dict[str, dict[str, int]]) -> FamilyRow:
+    facts = families()[tag].facts
+    by_package = counts.get(tag, {})
+    return FamilyRow(
+        tag=tag,
+        title=facts.title,
+        summary=facts.summary,
+        total=sum(by_package.values()),
+        by_package=by_package,
+    )
+
+
+def _counts(db: Session) -> dict[str, dict[str, int]]:
+    rows = db.exec(
+        select(Entry.family, Entry.package, func.count())
+        .where(col(Entry.family).is_not(None))
+        .group_by(col(Entry.family), col(Entry.package))
+    )
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for family, package, count in rows:
+        if family:
+            found[family][package] = count
+    return dict(found)
