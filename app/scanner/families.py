@@ -7,13 +7,13 @@ every package. The families themselves are described in `data/families/<tag>.md`
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.scanner.cues import CueIndex, normalise
 from app.scanner.family_rules import RULES, Rule
 from app.scanner.family_rules.rule import cues
+from app.scanner.guards import Guard
 from app.scanner.identity import bare_class
 
 __all__ = ["TAGS", "classify", "deciding_guards"]
@@ -22,7 +22,8 @@ TAGS = tuple(sorted({rule.family for rule in RULES}))
 """Every family that a rule can give."""
 
 _MAX_GUARD = 300
-_DECIDING = frozenset({"if", "else", "assert", "match", "except"})
+_DECIDING = frozenset({"if", "else", "match", "except", "check"})
+_WORDED = {"else": "not ({})", "except": "except {}"}
 
 
 def classify(error_class: str, template: str, guards: Sequence[str], kind: str) -> str | None:
@@ -52,9 +53,17 @@ def classify(error_class: str, template: str, guards: Sequence[str], kind: str) 
     return None
 
 
-def deciding_guards(guards: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The texts of the guards that lead to a site; earlier exits and loops only pass by it."""
-    return [str(guard["text"]) for guard in guards if guard.get("kind") in _DECIDING]
+def deciding_guards(guards: Iterable[Guard], kind: str) -> list[str]:
+    """The texts of the guards that lead to a site, outermost first, as `classify` reads them.
+
+    Earlier exits and loops only pass by a site; an assertion decides only its own (the last one).
+    """
+    own = "assert" if kind == "assert" else "check"
+    texts = []
+    for text, how, _ in guards:
+        if how in _DECIDING or how == own:
+            texts.append(_WORDED.get(how, "{}").format(text))
+    return texts
 
 
 @dataclass(frozen=True, slots=True)
