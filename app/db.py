@@ -6,8 +6,9 @@ first use: runs are kept, everything else is dropped and comes back with `reprob
 `reprobase scan`.
 
 Keys of the table `meta`: `schema` (stamp of the tables), `revision` (a random word, new after every
-write that a page could show), `dataset` (time of the last change of the catalog, UTC ISO 8601),
-`curated` (hash of the files last loaded), `tables` (the names of our tables).
+write that a page could show), `catalog` (the same for the catalog alone), `dataset` (time of the
+last change of the catalog, UTC ISO 8601), `curated` (hash of the files last loaded), `tables` (the
+names of our tables).
 """
 
 import hashlib
@@ -99,6 +100,7 @@ def touch(db: Session, *, catalog: bool = True) -> None:
     """
     write_meta(db, "revision", secrets.token_hex(8))
     if catalog:
+        write_meta(db, "catalog", secrets.token_hex(8))
         write_meta(db, "dataset", utc_now().isoformat().replace("+00:00", "Z"))
 
 
