@@ -6,10 +6,11 @@ from sqlmodel import Session, select
 
 from app.db import read_meta
 from app.knowledge.entry_file import EntryFile
-from app.models import SCHEMA_VERSION, Alias, Entry, Explanation, Release, Site
+from app.models import SCHEMA_VERSION, Alias, Entry, Explanation, Run
+from app.scanner.packages import package_facts
 from app.scanner.templates import Hole, parse
-from app.services.evidence import evidence_of, runs_of
-from app.services.history import entry_sites, history_of, main_site, releases_of
+from app.services.evidence import newest_runs, runs_of
+from app.services.history import Place, life_of
 from app.services.records import (
     Correction,
     EntryDocument,
@@ -20,6 +21,8 @@ from app.services.records import (
 )
 from app.services.reproducers import find_reproducer
 from app.services.resolve import all_ids
+from app.services.sources import cached_wheel, pinned_link, repository_file, source_of
+from app.services.times import utc_text
 from app.settings import Settings
 
 
@@ -46,28 +49,36 @@ def explanation_of(db: Session, entry: Entry) -> EntryFile | None:
 def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
     """The complete record of one entry."""
     text = explanation_of(db, entry)
-    releases = releases_of(db, entry.package)
-    release, site = _newest_place(db, entry, releases)
-    runs = [RunRecord.model_validate(run) for run in runs_of(db, entry)]
+    rows = runs_of(db, entry)
+    runs = [RunRecord.model_validate(run) for run in rows]
+    life = life_of(db, entry, rows)
+    place = life.newest
+    source = source_of(entry.package, place, settings) if place else None
+    release = place.release if place else None
     facts = text.facts if text else None
     return EntryRecord(
         id=entry.id,
         aliases=_aliases(db, entry),
         package=entry.package,
+        repo=package_facts(entry.package).repository,
         slug=entry.slug,
         title=text.title if text else None,
         error_code=facts.error_code if facts else None,
         error_message=entry.template,
         message_pattern=entry.pattern,
-        holes=site.holes if site else template_holes(entry.template),
+        holes=place.holes if place and place.holes is not None else template_holes(entry.template),
         error_type=entry.error_type,
         error_class=entry.error_class,
         http_status=entry.http_status,
         severity=entry.severity,
-        file_path=site.file if site else None,
-        line_number=site.line if site else None,
-        function=site.function if site else None,
-        guards=site.guards if site else [],
+        file_path=repository_file(entry.package, place.file) if place else None,
+        line_number=place.line if place else None,
+        function=place.function if place else None,
+        source_code=source.code if source else None,
+        source_code_start=source.start if source else None,
+        source_code_end=source.end if source else None,
+        github_url=pinned_link(entry.package, place) if place else None,
+        guards=place.guards if place else [],
         meaning=text.lead if text else "",
         documentation=f"{text.lead}\n\n{text.why}" if text else "",
         trigger_scenarios=text.trigger_scenarios if text else [],
@@ -86,14 +97,15 @@ def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
         tags=facts.tags if facts else [],
         background_tag=entry.family,
         related=[],
-        history=history_of(db, entry, releases),
-        evidence=evidence_of(db, entry),
+        history=life.steps,
+        evidence=newest_runs(runs),
         reproducer=_reproducer(entry, runs),
         explained=entry.explained,
-        source_license=release.license if release else None,
-        analyzed_release=release.version if release else None,
-        analyzed_sha=release.sha256 if release else None,
-        analyzed_at=release.scanned_at.isoformat() if release else None,
+        source_license=(source.license if source else None)
+        or (release.license if release else None),
+        analyzed_release=place.version if place else None,
+        analyzed_sha=release.sha256 if release else _sha(entry.package, place, settings),
+        analyzed_at=utc_text(release.scanned_at) if release else _seen(place, rows),
         schema_version=SCHEMA_VERSION,
     )
 
@@ -107,18 +119,16 @@ def template_holes(template: str) -> list[dict[str, Any]]:
     ]
 
 
-def _newest_place(
-    db: Session, entry: Entry, releases: list[Release]
-) -> tuple[Release | None, Site | None]:
-    """The newest release that has the entry, and the place in it that the page shows."""
-    sites = entry_sites(db, entry)
-    shown: Site | None = None
-    newest: Release | None = None
-    for release in releases:
-        here = sites.get(release.id or 0)
-        if here:
-            shown, newest = main_site(here, shown), release
-    return newest, shown
+def _sha(package: str, place: Place | None, settings: Settings) -> str | None:
+    """Hash of the wheel of a release that only runs have seen, if it is in the cache."""
+    wheel = cached_wheel(package, place.version, settings) if place else None
+    return wheel.sha256 if wheel else None
+
+
+def _seen(place: Place | None, rows: list[Run]) -> str | None:
+    """When a run saw the place of a release that is not scanned."""
+    times = [run.started_at for run in rows if place and run.subject.endswith(f"=={place.version}")]
+    return utc_text(max(times)) if times else None
 
 
 def _aliases(db: Session, entry: Entry) -> list[str]:

@@ -26,15 +26,14 @@ def runs_of(db: Session, entry: Entry) -> list[Run]:
     return list(db.exec(wanted))
 
 
-def evidence_of(db: Session, entry: Entry) -> list[RunRecord]:
-    """The newest finished run of each (subject, device, step), by release and step."""
-    newest: dict[tuple[str, str, str], Run] = {}
-    for run in runs_of(db, entry):
+def newest_runs(runs: list[RunRecord]) -> list[RunRecord]:
+    """The newest of each (subject, device, step), by release and step; `runs` newest first."""
+    newest: dict[tuple[str, str, str], RunRecord] = {}
+    for run in runs:
         newest.setdefault((run.subject, run.device, run.step), run)
-    kept = sorted(
+    return sorted(
         newest.values(), key=lambda r: (*subject_order(r.subject), r.device, r.step != "trigger")
     )
-    return [RunRecord.model_validate(run) for run in kept]
 
 
 def verified_ids(db: Session, ids: Iterable[str]) -> set[str]:

@@ -15,6 +15,7 @@ from app.models import Change, Entry, Explanation, Release, Run, Site
 from app.services.entries import dataset_version
 from app.services.evidence import verified_ids
 from app.services.records import Summary, SummaryPage
+from app.services.sources import repository_file
 
 PAGE_SIZE = 50
 MAX_LIMIT = 200
@@ -143,7 +144,7 @@ def summaries(db: Session, entries: list[Entry], release: Release | None = None)
                 background_tag=entry.family,
                 explained=entry.explained,
                 title=titles.get(entry.slug or ""),
-                file_path=site.file if site else None,
+                file_path=repository_file(entry.package, site.file) if site else None,
                 function=site.function if site else None,
                 line_number=site.line if site else None,
                 release=version,

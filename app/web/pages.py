@@ -76,20 +76,20 @@ def _build(key: str, ending: str, build_kind: Builder, settings: Settings, db: S
 
 def _page(db: Session, found: Entry, settings: Settings) -> Rendered:
     page = entry_page(entry_record(db, found, settings))
-    html = render("entry.html", page=page, record=page.record, **_facts(db, page))
+    html = render("entry.html", page=page, record=page.record, **_facts(db, page, settings))
     return rendered(html, HTML)
 
 
 def _markdown(db: Session, found: Entry, settings: Settings) -> Rendered:
     page = entry_page(entry_record(db, found, settings))
-    text = render("entry.md", page=page, record=page.record, **_facts(db, page))
+    text = render("entry.md", page=page, record=page.record, **_facts(db, page, settings))
     return rendered(text, MARKDOWN)
 
 
-def _facts(db: Session, page: EntryPage) -> dict[str, str]:
+def _facts(db: Session, page: EntryPage, settings: Settings) -> dict[str, str]:
     record = page.record
     why = record.documentation.removeprefix(record.meaning).strip()
-    return {"dataset": dataset_version(db), "site": site_address(), "why": why}
+    return {"dataset": dataset_version(db), "site": site_address(settings), "why": why}
 
 
 def _source(_db: Session, found: Entry, _settings: Settings) -> Rendered:

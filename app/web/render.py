@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from markupsafe import Markup, escape
 
 from app.knowledge.markdown import code_html, inline_html, markdown_html, plain_text
 from app.scanner.templates import Hole, parse
-from app.settings import PROJECT_ROOT, TEMPLATES_DIR
+from app.settings import PROJECT_ROOT, TEMPLATES_DIR, Settings
 
 STATIC_DIR = TEMPLATES_DIR / "static"
 SEVERITIES = {
@@ -144,9 +143,14 @@ def asset_url(name: str) -> str:
     return assets()[name][0]
 
 
-def site_address() -> str:
+def site_address(settings: Settings) -> str:
     """The address that canonical links begin with; empty: they are relative to the site."""
-    return os.environ.get("REPROBASE_SITE_URL", "").rstrip("/")
+    return settings.site_url or ""
+
+
+def address(path: str, **query: str) -> str:
+    """A path with its query."""
+    return f"{path}?{urlencode({k: v for k, v in query.items() if v})}"
 
 
 def project_file(path: Path) -> str:

@@ -1,0 +1,153 @@
+"""The first page: how much is known, what changed last, and what a pasted text is."""
+
+import re
+from typing import Literal
+
+from sqlmodel import Session, col, func, select
+
+from app.models import Change, Entry, Explanation, Public, Release, Run, Site
+from app.services.entries import dataset_version
+from app.services.listing import summaries
+from app.services.records import Summary
+from app.services.releases import newest_release
+
+CHANGED = 12
+_LAUNCH = re.compile(
+    r"(?:^|[\s;&|])(?:python[\d.]*\s+-m\s+(?:sglang|vllm)\S*|sglang\s+serve|vllm\s+serve|"
+    r"sglang\.launch_server)(?:\s|$)"
+)
+_LOG = re.compile(
+    r"Traceback \(most recent call last\)|^\s*File \".+\", line \d+|^\[?\d{4}-\d\d-\d\d[ T]\d\d:|"
+    r"\b(?:ERROR|CRITICAL|WARNING)\b|^[A-Za-z_.]*(?:Error|Exception): ",
+    re.MULTILINE,
+)
+_LOG_LINES = 4
+
+
+class Home(Public):
+    """What the first page shows."""
+
+    release: str | None
+    """The newest scanned release, `package==version`."""
+    previous: str | None
+    errors: int
+    """In that release; in the whole catalog where none is scanned."""
+    executed: int
+    """Entries with a trigger and a fix that passed."""
+    explained: int
+    new: int | None
+    """New since the release before; None where there is none."""
+    claims: int
+    """Curated claims that a run has checked."""
+    claims_open: int
+    """Curated claims that no run has checked yet."""
+    changed: list[Summary]
+    known: list[Summary]
+    """Explained entries."""
+    dataset_version: str
+
+
+def home(db: Session) -> Home:
+    """The first page's facts."""
+    newest = newest_release(db)
+    previous = _previous(db, newest) if newest else None
+    executed = _executed(db)
+    explained = list(
+        db.exec(select(Entry).where(col(Entry.explained)).order_by(col(Entry.template)))
+    )
+    claims, still_open = _claims(db)
+    return Home(
+        release=f"{newest.package}=={newest.version}" if newest else None,
+        previous=previous.version if previous else None,
+        errors=newest.entries if newest else db.exec(select(func.count()).select_from(Entry)).one(),
+        executed=executed,
+        explained=len(explained),
+        new=_new(db, newest) if newest and previous else None,
+        claims=claims,
+        claims_open=still_open,
+        changed=_changed(db, newest) if newest else [],
+        known=summaries(db, explained[:CHANGED]),
+        dataset_version=dataset_version(db),
+    )
+
+
+def kind_of(text: str) -> Literal["nothing", "log", "command", "words"]:
+    """What somebody typed or pasted into the one box."""
+    text = text.strip()
+    if not text:
+        return "nothing"
+    if _LOG.search(text) or text.count("\n") >= _LOG_LINES:
+        return "log"
+    if _LAUNCH.search(text):
+        return "command"
+    return "words"
+
+
+def _previous(db: Session, newest: Release) -> Release | None:
+    older = select(Release).where(
+        Release.package == newest.package, Release.ordinal < newest.ordinal
+    )
+    return db.exec(older.order_by(col(Release.ordinal).desc())).first()
+
+
+def _executed(db: Session) -> int:
+    steps = (
+        select(Run.entry_id)
+        .where(col(Run.passed), Run.state == "done")
+        .group_by(col(Run.entry_id))
+        .having(func.count(func.distinct(col(Run.step))) > 1)
+    )
+    return len(db.exec(steps).all())
+
+
+def _new(db: Session, release: Release) -> int:
+    wanted = select(func.count()).select_from(Change)
+    return db.exec(wanted.where(Change.release_id == release.id, Change.status == "new")).one()
+
+
+def _changed(db: Session, release: Release) -> list[Summary]:
+    """Some entries that are new or reworded in a release, refusals of options first."""
+    wanted = (
+        select(Entry, Change.status)
+        .join(Change, col(Change.entry_id) == col(Entry.id))
+        .join(Site, (col(Site.entry_id) == col(Entry.id)) & (Site.release_id == release.id))
+        .where(Change.release_id == release.id, col(Change.status).in_(("new", "reworded")))
+        .order_by(col(Entry.explained).desc(), col(Entry.error_type) == "log", col(Entry.template))
+    )
+    seen: dict[str, Entry] = {}
+    status: dict[str, str] = {}
+    for entry, what in db.exec(wanted):
+        if entry.error_type in {"exception", "argument"} and "{" not in entry.template[:1]:
+            seen.setdefault(entry.id, entry)
+            status[entry.id] = what
+        if len(seen) == CHANGED:
+            break
+    rows = summaries(db, list(seen.values()), release)
+    for row in rows:
+        row.status = status[row.id]
+    return rows
+
+
+def _claims(db: Session) -> tuple[int, int]:
+    """Curated claims that runs have checked, and those that none has."""
+    checked: dict[str, set[str]] = {}
+    for slug, claims, checks in db.exec(
+        select(Run.slug, Run.claims, Run.checks).where(col(Run.slug).is_not(None))
+    ):
+        marks = [c for c in (*claims, *checks) if isinstance(c, dict) and c.get("ok")]
+        names = {str(mark.get(key)) for mark in marks for key in ("id", "section")}
+        checked.setdefault(str(slug), set()).update(names)
+    done = still_open = 0
+    for slug, content in db.exec(select(Explanation.slug, Explanation.content)):
+        wanted = [c["run"] for c in content.get("corrections", [])]
+        for key, heading in (
+            ("validation_code", "Validation code"),
+            ("type_guard", "Type guard"),
+            ("try_and_except", "Try and except"),
+        ):
+            if content.get(key):
+                wanted.append(heading)
+        ran = [name for name in wanted if name in checked.get(slug, set())]
+        done += len(ran)
+        still_open += len(wanted) - len(ran)
+    return done, still_open

@@ -1,0 +1,189 @@
+"""The first scan, behind a site that already answers: one child process, its progress in a file.
+
+Whoever serves first takes a lock file and starts `reprobase scan RELEASE`; every web worker reads
+the same small file to say how far it is. A scan that was cut short left nothing in the catalog, so
+the next start simply does it again.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sqlmodel import select
+
+from app.db import session
+from app.models import Release
+from app.settings import Settings
+from app.wheels import parse_release
+
+log = logging.getLogger(__name__)
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class ScanState:
+    """How far the background scan is."""
+
+    release: str
+    said: str
+    """The newest line of its progress, or what went wrong."""
+    pid: int
+    """The process that watches over it; when that is gone, so is the scan."""
+    failed: bool = False
+    done: bool = False
+
+
+def scan_state(settings: Settings) -> ScanState | None:
+    """The scan that goes on or has failed; None when there is nothing to say."""
+    path = _status_path(settings)
+    try:
+        state = ScanState(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    if state.done or not (state.failed or _lives(state.pid)):
+        return None
+    return state
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def is_scanned(settings: Settings, release: str) -> bool:
+    """Whether a release is in the catalog."""
+    package, version = parse_release(release)
+    with session(settings) as db:
+        wanted = select(Release.id).where(Release.package == package, Release.version == version)
+        return db.exec(wanted).first() is not None
+
+
+class BackgroundScan:
+    """The child that scans the default release; `stop` ends it cleanly."""
+
+    def __init__(
+        self, settings: Settings, command: Callable[[str], list[str]] | None = None
+    ) -> None:
+        self._settings = settings
+        self._command = command or _scan_command
+        self._child: subprocess.Popen[str] | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+
+    def start(self) -> bool:
+        """Start it if the default release is missing and nobody else is at it."""
+        release = self._settings.default_release
+        if is_scanned(self._settings, release):
+            with contextlib.suppress(OSError):
+                _status_path(self._settings).unlink(missing_ok=True)
+            return False
+        self._thread = threading.Thread(target=self._follow, args=(release,), daemon=True)
+        self._thread.start()
+        return True
+
+    def stop(self) -> None:
+        """End the child and wait for it."""
+        self._stopping = True
+        if self._child is not None and self._child.poll() is None:
+            self._child.terminate()
+            try:
+                self._child.wait(5)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+        if self._thread is not None:
+            self._thread.join(5)
+
+    def _follow(self, release: str) -> None:
+        path = _status_path(self._settings)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _only_one(path.with_suffix(".lock")) as mine:
+            if not mine:
+                return
+            self._write(ScanState(release, f"Scanning {release} …", os.getpid()))
+            last = self._run(release)
+            if self._stopping:
+                path.unlink(missing_ok=True)
+            elif is_scanned(self._settings, release):
+                self._write(ScanState(release, f"{release} is scanned.", os.getpid(), done=True))
+            else:
+                said = f"Scanning {release} failed: {last} Try `reprobase scan {release}`."
+                log.warning(said)
+                self._write(ScanState(release, said, os.getpid(), failed=True))
+
+    def _run(self, release: str) -> str:
+        """Run the child to its end and return the last thing it said."""
+        self._child = subprocess.Popen(
+            self._command(release),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, **_environment(self._settings)},
+        )
+        assert self._child.stderr is not None
+        last, written = "", 0.0
+        for chunk in self._child.stderr:
+            line = _ANSI.sub("", chunk).strip().rsplit("\r", 1)[-1].strip()
+            last = line or last
+            if line and time.monotonic() - written > 0.2:  # noqa: PLR2004  # often enough to watch
+                self._write(ScanState(release, line, os.getpid()))
+                written = time.monotonic()
+        self._child.wait()
+        return last
+
+    def _write(self, state: ScanState) -> None:
+        path = _status_path(self._settings)
+        fresh = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            fresh.write_text(json.dumps(asdict(state)), encoding="utf-8")
+            fresh.replace(path)
+        except OSError as e:
+            log.warning("The scan's progress cannot be written to %s: %s", path, e)
+
+
+def _status_path(settings: Settings) -> Path:
+    return settings.cache_dir / "state" / "scan.json"
+
+
+def _scan_command(release: str) -> list[str]:
+    return [sys.executable, "-u", "-m", "app.cli", "scan", release]
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """The settings as the child reads them: they may not have come from the environment."""
+    return {
+        "REPROBASE_DATABASE_URL": settings.database_url,
+        "REPROBASE_CACHE_DIR": str(settings.cache_dir),
+    }
+
+
+@contextlib.contextmanager
+def _only_one(path: Path) -> Iterator[bool]:
+    """True for the one process that holds the lock, False for others."""
+    try:
+        import fcntl  # noqa: PLC0415  # not on every platform
+    except ImportError:
+        yield True
+        return
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True

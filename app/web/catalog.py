@@ -1,0 +1,76 @@
+"""Releases and families as pages."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from sqlmodel import Session
+from starlette.responses import Response
+
+from app.http.answers import HTML, Rendered, answer, rendered
+from app.http.state import state_of
+from app.services.diff import release_diff
+from app.services.families import family_list, family_page
+from app.services.releases import release_list, release_page
+from app.services.scanning import scan_state
+from app.web.render import render
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/families")
+async def families(request: Request) -> Response:
+    """All failure classes."""
+
+    def build(db: Session) -> Rendered:
+        return rendered(render("families.html", found=family_list(db)), HTML)
+
+    return answer(request, await state_of(request).answers.get("families", build))
+
+
+@router.get("/families/{tag}")
+async def family(request: Request, tag: str, page: int = 1) -> Response:
+    """One failure class."""
+
+    def build(db: Session) -> Rendered:
+        return rendered(render("family.html", found=family_page(db, tag, page=page)), HTML)
+
+    return answer(request, await state_of(request).answers.get(("family", tag, page), build))
+
+
+@router.get("/releases")
+async def releases(request: Request) -> Response:
+    """What is scanned."""
+    state = state_of(request)
+    scan = scan_state(state.settings)
+
+    def build(db: Session) -> Rendered:
+        return rendered(render("releases.html", found=release_list(db), scan=scan), HTML)
+
+    return answer(request, await state.answers.get(("releases", scan), build))
+
+
+@router.get("/releases/{package}/diff")
+async def diff(
+    request: Request,
+    package: str,
+    older: Annotated[str, Query(alias="from")] = "",
+    newer: Annotated[str, Query(alias="to")] = "",
+) -> Response:
+    """The difference of two releases."""
+
+    def build(db: Session) -> Rendered:
+        return rendered(render("diff.html", found=release_diff(db, package, older, newer)), HTML)
+
+    key = ("diff", package, older, newer)
+    return answer(request, await state_of(request).answers.get(key, build))
+
+
+@router.get("/releases/{package}/{version}")
+async def release(request: Request, package: str, version: str) -> Response:
+    """One scanned release."""
+
+    def build(db: Session) -> Rendered:
+        return rendered(render("release.html", found=release_page(db, package, version)), HTML)
+
+    key = ("release", package, version)
+    return answer(request, await state_of(request).answers.get(key, build))

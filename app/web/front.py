@@ -1,0 +1,50 @@
+"""Home, the one box, and the pages that explain the site."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from sqlmodel import Session
+from starlette.responses import RedirectResponse, Response
+
+from app.http.answers import HTML, Rendered, answer, rendered
+from app.http.state import state_of
+from app.services.home import home, kind_of
+from app.services.scanning import scan_state
+from app.web.render import address, render, site_address
+
+router = APIRouter(include_in_schema=False)
+_MOST_WORDS = 2000
+
+
+@router.get("/")
+async def front(request: Request) -> Response:
+    """The first page."""
+    state = state_of(request)
+    scan = scan_state(state.settings)
+
+    def build(db: Session) -> Rendered:
+        return rendered(
+            render("home.html", facts=home(db), scan=scan, site=site_address(state.settings)), HTML
+        )
+
+    return answer(request, await state.answers.get(("home", scan), build))
+
+
+@router.post("/ask")
+async def ask(text: Annotated[str, Form()] = "") -> Response:
+    """What the one box was given: words lead to the list, the rest to where it is answered."""
+    kind = kind_of(text)
+    if kind == "nothing":
+        return RedirectResponse("/", status_code=303)
+    if kind == "log":
+        return RedirectResponse("/diagnose", status_code=307)
+    if kind == "command":
+        return RedirectResponse("/preflight", status_code=307)
+    words = " ".join(text.split())[:_MOST_WORDS]
+    return RedirectResponse(address("/errors", q=words), status_code=303)
+
+
+@router.get("/about")
+async def about(request: Request) -> Response:
+    """What the site is, and what it does with what it is given."""
+    return answer(request, rendered(render("about.html"), HTML))
