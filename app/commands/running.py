@@ -1,0 +1,155 @@
+"""What `run` and `verify` share: find what can be run, run it, and tell how it went."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from app.exceptions import CannotTellError, NotFoundError
+from app.models import Run
+from app.runs.plan import Runnable, plan, runnable, steps_of
+from app.runs.record import claims_hold, run_row
+from app.runs.sandbox import execute
+from app.runs.subjects import declared_subjects, newest_subject
+from app.services.reproducers import ReproducerFile, find_reproducer
+from app.settings import Settings
+from reproducers.protocol import Device, Event, Request, Result, Subject
+
+DONE, FAILED, CANNOT_TELL = 0, 1, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An entry with its reproducer."""
+
+    entry: Runnable
+    reproducer: ReproducerFile
+
+
+def find_targets(keys: Sequence[str], settings: Settings) -> list[Target]:
+    """The entries of these keys, or all that have a reproducer.
+
+    Raises:
+        NotFoundError: no such entry; names near ones.
+        CannotTellError: the entry has no reproducer.
+    """
+    from sqlmodel import col, select
+
+    from app.db import session
+    from app.loading.curated import load_curated
+    from app.models import Entry
+    from app.services.resolve import resolve
+
+    with session(settings) as db:
+        load_curated(db)
+        if keys:
+            entries = [resolve(db, key).entry for key in keys]
+        else:
+            wanted = select(Entry).where(col(Entry.slug).is_not(None)).order_by(col(Entry.slug))
+            entries = [e for e in db.exec(wanted) if find_reproducer(e.slug)]
+        targets = []
+        for entry in entries:
+            reproducer = find_reproducer(entry.slug)
+            if reproducer is None:
+                raise CannotTellError(f"{entry.slug or entry.id} has no reproducer yet.")
+            targets.append(Target(runnable(db, entry), reproducer))
+    return targets
+
+
+def subjects_of(target: Target, wanted: Sequence[str], settings: Settings) -> list[str]:
+    """What to run on: what was named, everything that is declared, or the newest release."""
+    file = target.reproducer
+    if "all" in wanted:
+        return declared_subjects(file.releases, settings, reference=file.has_reference)
+    if wanted:
+        return list(dict.fromkeys(wanted))
+    return [newest_subject(file.releases, settings, reference=file.has_reference)]
+
+
+def run_target(
+    target: Target, subjects: Sequence[str], step: str, device: str, settings: Settings
+) -> Iterator[Run]:
+    """Run the steps on the subjects, one after another, telling about it on standard error.
+
+    A release that does not have the error is a skipped run if there are other subjects.
+    """
+    for subject in subjects:
+        for one in steps_of(step):
+            label = f"{target.entry.slug} {one} on {subject}"
+            try:
+                request = plan(
+                    target.entry,
+                    subject,
+                    one,
+                    settings,
+                    device=cast("Device", device),
+                    on_progress=say,
+                )
+            except NotFoundError as e:
+                if len(subjects) == 1:
+                    raise
+                yield _skipped(target.entry, subject, one, device, str(e))
+                continue
+            say(f"{label} ...")
+            result = execute(request, _show)
+            row = run_row(
+                result, request, entry_id=target.entry.entry_id, silent=target.entry.silent
+            )
+            yield row
+
+
+def _skipped(entry: Runnable, subject: str, step: str, device: str, reason: str) -> Run:
+    request = Request(
+        kind="reproducer",
+        subject=Subject(name=subject),
+        scratch="",
+        slug=entry.slug,
+        step=steps_of(step)[0],
+        device=cast("Device", device),
+    )
+    return run_row(Result(outcome="skipped", reason=reason), request, entry_id=entry.entry_id)
+
+
+def keep(runs: Sequence[Run], settings: Settings) -> None:
+    """Store finished runs in the database."""
+    from app.db import session, touch
+
+    with session(settings) as db:
+        for run in runs:
+            db.add(Run.model_validate(run.model_dump()))
+        touch(db, catalog=False)
+
+
+def exit_code(runs: Sequence[Run]) -> int:
+    """0 if everything passed, 1 if something failed, 3 if nothing could be run."""
+    tried = [r for r in runs if r.outcome != "skipped"]
+    if not all(r.passed and claims_hold(r.claims) for r in tried):
+        return FAILED
+    return DONE if tried else CANNOT_TELL
+
+
+def summary(run: Run) -> str:
+    """One line about a run."""
+    mark = "pass" if run.passed else "skip" if run.outcome == "skipped" else "FAIL"
+    place = f" at {run.site['file']}:{run.site['line']}" if run.site else ""
+    what = {
+        "raised": f"raised {run.error_class}{place}",
+        "returned": f"returned, {len(run.checks)} checks",
+        "wrong-result": "gave a wrong result",
+    }.get(run.outcome or "", str(run.outcome))
+    bad = [c.get("id") for c in run.claims if not c.get("ok")]
+    claims = f", {len(run.claims)} claims" if run.claims else ""
+    claims += f", NOT SO: {', '.join(map(str, bad))}" if bad else ""
+    why = f": {run.reason}" if run.reason else ""
+    head = f"{mark}  {run.step:<7}  {run.subject:<16}  {run.device:<4}"
+    return f"{head}  {what}{claims}  ({run.seconds:.1f} s){why}"
+
+
+def say(text: str) -> None:
+    """A line on standard error."""
+    print(text, file=sys.stderr)
+
+
+def _show(event: Event) -> None:
+    if event.event == "progress":
+        say(f"  {event.text}")

@@ -1,0 +1,31 @@
+"""Runs: a request to the other tower, its events and its one result, and the row it becomes.
+
+Engine code is executed in a subprocess that puts a wall around itself; this package starts it,
+bounds it from outside and reads what it says. Nothing here imports torch or an engine.
+"""
+
+from app.runs.record import claims_hold, new_run_id, passed, run_row
+from app.runs.requests import (
+    bytecode_dir,
+    place_values,
+    reference_request,
+    release_request,
+    release_subject,
+    site_values,
+)
+from app.runs.sandbox import execute, stream
+
+__all__ = [
+    "bytecode_dir",
+    "claims_hold",
+    "execute",
+    "new_run_id",
+    "passed",
+    "place_values",
+    "reference_request",
+    "release_request",
+    "release_subject",
+    "run_row",
+    "site_values",
+    "stream",
+]

@@ -1,0 +1,116 @@
+"""Where an entry is in one release, and how that release words it.
+
+The catalog answers if the release was scanned. Else the wheel itself is read: only the files that
+hold the message. A release that words the message otherwise is found through a release that has
+today's wording, by the same comparison that makes an entry's history.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from app.runs.requests import site_values
+from app.scanner.history import Place, compare, place
+from app.scanner.library import Library
+from app.scanner.locate import locate
+from app.scanner.packages import package_facts
+from app.scanner.reading import Answer, Finisher, quietly
+from app.scanner.records import ScannedSite
+from app.scanner.sites import read_file
+from app.wheels import Wheel
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """An entry in one release."""
+
+    error_class: str
+    template: str
+    pattern: str
+    sites: tuple[dict[str, Any], ...]
+    """{"file", "function", "line", "guardLines"}; empty if the release does not have it."""
+
+
+@dataclass(slots=True)
+class Wording:
+    """An entry as it is worded today."""
+
+    error_class: str
+    template: str
+    pattern: str
+
+
+def places_in(
+    wheel: Wheel, wording: Wording, with_wording: Callable[[], Wheel | None] = lambda: None
+) -> Places:
+    """Read the places of an entry out of a wheel.
+
+    Args:
+        wheel: the release in question.
+        wording: the entry's class and message.
+        with_wording: gives a release that has this wording, asked for only if `wheel` has it not.
+    """
+    sites = locate(wheel, wording)
+    if not sites:
+        other = with_wording()
+        if other is not None and other.sha256 != wheel.sha256:
+            sites = _reworded(wheel, other, locate(other, wording))
+    if not sites:
+        return Places(wording.error_class, wording.template, wording.pattern, ())
+    first = sites[0]
+    return Places(
+        first.error_class, first.template, first.pattern or wording.pattern, site_values(sites)
+    )
+
+
+def _reworded(wheel: Wheel, other: Wheel, known: list[ScannedSite]) -> list[ScannedSite]:
+    """The sites in `wheel` of what became the entry of the `known` sites in `other`."""
+    if not known:
+        return []
+    files = {s.file for s in known}
+    ours = sites_of_files(wheel, files)
+    theirs = sites_of_files(other, files)
+    versions = _in_order(wheel, other)
+    forward = versions[0] is wheel
+    old, new = (ours, theirs) if forward else (theirs, ours)
+    wanted = known[0].entry_id
+    for change in compare([_place(s) for s in old], [_place(s) for s in new]):
+        if change.status not in ("reworded", "classChanged"):
+            continue
+        now, before = change.entry_id, change.previous
+        found, partner = (now, before) if forward else (before, now)
+        if found == wanted:
+            return [s for s in ours if s.entry_id == partner]
+    return []
+
+
+def _in_order(one: Wheel, two: Wheel) -> tuple[Wheel, Wheel]:
+    from packaging.version import Version  # noqa: PLC0415  # only where a message was reworded
+
+    return (one, two) if Version(one.version) <= Version(two.version) else (two, one)
+
+
+def _place(site: ScannedSite) -> Place:
+    return place(
+        site.entry_id,
+        site.error_class,
+        site.template,
+        site.condition,
+        site.file,
+        site.function,
+        site.line,
+        site.guards,
+    )
+
+
+def sites_of_files(wheel: Wheel, files: Iterable[str]) -> list[ScannedSite]:
+    """All sites of some files of a wheel, in reading order; files it does not have are left out."""
+    names = [n for n in wheel.names() if n.endswith(".py")]
+    library = Library(names, wheel.read)
+    facts = package_facts(wheel.package)
+    answer = Answer()
+    finish = Finisher(wheel.package)
+    with quietly():
+        for file in sorted(set(files) & set(names)):
+            finish(read_file(library.module(file), library, facts).sites, answer)
+    return sorted(answer.sites, key=lambda s: (s.file, s.line, s.end_line))

@@ -1,0 +1,126 @@
+"""From plain values to a request: what to run, on what, and by what it is recognised."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from app.settings import Settings
+from app.wheels import Wheel, unpacked
+from reproducers.protocol import Device, Limits, Request, Step, Subject
+
+LIMITS: Final = Limits()
+CUDA_LIMITS: Final = Limits(seconds=180, memory_bytes=24 << 30, processes=512)
+
+
+class HasPlace(Protocol):
+    """A site as the scanner or the database gives it."""
+
+    file: str
+    function: str
+    line: int
+    guards: Any
+
+
+def site_values(sites: Iterable[HasPlace]) -> tuple[dict[str, Any], ...]:
+    """Sites as a request carries them: {"file", "function", "line", "guardLines"}.
+
+    The guard's own line is that of the nearest condition.
+    """
+    return tuple(
+        {
+            "file": site.file,
+            "function": site.function,
+            "line": site.line,
+            "guardLines": [_line_of(site.guards[-1])] if site.guards else [],
+        }
+        for site in sites
+    )
+
+
+def place_values(places: Iterable[str]) -> tuple[dict[str, Any], ...]:
+    """Places `file::function` of an entry that a library raises; their lines come from runs."""
+    return tuple(
+        {"file": file, "function": function, "guardLines": []}
+        for file, _, function in (p.partition("::") for p in places)
+    )
+
+
+def _line_of(guard: Mapping[str, Any] | tuple[str, str, int]) -> int:
+    return int(guard["line"] if isinstance(guard, Mapping) else guard[2])
+
+
+def release_request(
+    wheel: Wheel,
+    settings: Settings,
+    *,
+    slug: str,
+    step: Step,
+    template: str,
+    pattern: str,
+    error_class: str,
+    sites: Iterable[Mapping[str, Any]],
+    snippets: Mapping[str, str] | None = None,
+    device: Device = "cpu",
+    seed: int = 0,
+    limits: Limits | None = None,
+) -> Request:
+    """A step of a hand-written reproducer on a release.
+
+    Args:
+        wheel: the release; unpacked if it is not yet.
+        settings: where the caches lie.
+        slug: names the reproducer.
+        step: `trigger` or `fix`.
+        template: the message as this release writes it.
+        pattern: matches a message of the template in full.
+        error_class: bare class name.
+        sites: see `site_values`.
+        snippets: curated code by its heading.
+        device: where tensors live.
+        seed: of torch's random numbers.
+        limits: the usual ones of the device if None.
+
+    Raises:
+        BadWheelError: the wheel is damaged.
+        UnavailableError: the disk is full.
+    """
+    return Request(
+        kind="reproducer",
+        subject=release_subject(wheel, settings),
+        scratch="",
+        slug=slug,
+        step=step,
+        device=device,
+        seed=seed,
+        template=template,
+        pattern=pattern,
+        error_class=error_class,
+        sites=tuple(dict(s) for s in sites),
+        snippets=dict(snippets or {}),
+        bytecode=str(bytecode_dir(settings)),
+        limits=limits or (CUDA_LIMITS if device == "cuda" else LIMITS),
+    )
+
+
+def release_subject(wheel: Wheel, settings: Settings) -> Subject:
+    """A release as what a run runs on."""
+    return Subject(
+        name=f"{wheel.package}=={wheel.version}",
+        root=str(unpacked(wheel, settings)),
+        package=wheel.package,
+        version=wheel.version,
+        sha256=wheel.sha256,
+    )
+
+
+def reference_request(request: Request) -> Request:
+    """The same step on the reference runtime, which belongs to no release."""
+    return replace(request, subject=Subject(name="reference"), sites=(), bytecode=None)
+
+
+def bytecode_dir(settings: Settings) -> Path:
+    """Where compiled modules of wheels are kept; can be dropped at any time."""
+    folder = settings.cache_dir / "bytecode"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
