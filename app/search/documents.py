@@ -38,7 +38,8 @@ class Document:
 
 def read_documents(db: Session) -> list[Document]:
     """All entries: explained ones first, then by package and message."""
-    written = dict(db.exec(select(Explanation.entry_id, Explanation.content)))
+    explanations = db.exec(select(Explanation.entry_id, Explanation.content))
+    written = {entry_id: content for entry_id, content in explanations}  # noqa: C416  # dict() would take the result for a mapping
     aliases: dict[str, list[str]] = defaultdict(list)
     successor: dict[str, str] = {}
     for alias in db.exec(select(Alias)):
