@@ -182,11 +182,11 @@ class SharedLogitsBuffer:
         return self._buffers[vocab_size][:rows]
 
 
-def root_only_verify_input(bs: int) -> VerifyInput:
+def root_only_verify_input(bs: int, *, device: torch.device | str = "cpu") -> VerifyInput:
     """The verify input of zero draft steps: one node a request, visible to itself."""
     return VerifyInput(
         draft_token_num=1,
         tree_topk=1,
-        custom_mask=torch.ones(bs, dtype=torch.bool),
+        custom_mask=torch.ones(bs, dtype=torch.bool, device=device),
         num_tokens_per_req=1,
     )

@@ -76,7 +76,11 @@ def organize_draft_results(
 
 
 def topk1_chain_tables(
-    bs: int, speculative_num_steps: int, speculative_num_draft_tokens: int
+    bs: int,
+    speculative_num_steps: int,
+    speculative_num_draft_tokens: int,
+    *,
+    device: torch.device | str = "cpu",
 ) -> tuple[Tensor, Tensor]:
     """parent_list `[bs, steps]` and selected_index `[bs, N-1]` of a chain: known without scores.
 
@@ -88,8 +92,9 @@ def topk1_chain_tables(
         f"got {speculative_num_draft_tokens} and {speculative_num_steps}"
     )
     steps = speculative_num_steps
-    parent_list = torch.arange(-1, steps - 1).expand(bs, -1) if steps > 1 else torch.empty(bs, 0)
-    return parent_list.long().contiguous(), torch.arange(steps).expand(bs, -1).contiguous()
+    selected_index = torch.arange(steps, device=device).repeat(bs, 1)
+    parent_list = selected_index - 1 if steps > 1 else selected_index[:, :0]
+    return parent_list, selected_index
 
 
 def per_step_draft_out_cache_loc(

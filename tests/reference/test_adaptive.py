@@ -34,6 +34,18 @@ def test_a_steady_middle_keeps_the_steps() -> None:
     assert slot.current_steps == 3
 
 
+@pytest.mark.parametrize(
+    ("steps", "accepted", "expected"),
+    [(3, [1, 0, 0], 3), (3, [1, 0, 0, 0, 0], 1), (1, [1, 0], 1), (1, [1, 1, 0], 3)],
+)
+def test_steps_change_half_a_draft_off_a_candidate_and_fall_a_quarter_later(
+    steps: int, accepted: list[int], expected: int
+) -> None:
+    slot = AdaptiveSlot([1, 3], current_steps=steps, ema_alpha=1.0)
+    assert slot.update(accepted) == (steps != expected)
+    assert slot.current_steps == expected
+
+
 def test_from_zero_steps_the_smallest_is_tried_again() -> None:
     slot = AdaptiveSlot([0, 1, 3], current_steps=1)
     for _ in range(60):
