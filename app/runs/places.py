@@ -5,9 +5,9 @@ hold the message. A release that words the message otherwise is found through a 
 today's wording, by the same comparison that makes an entry's history.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from app.runs.requests import site_values
 from app.scanner.history import Place, compare, place
@@ -18,6 +18,9 @@ from app.scanner.reading import Answer, Finisher, quietly
 from app.scanner.records import ScannedSite
 from app.scanner.sites import read_file
 from app.wheels import Wheel
+
+_MOST_TRIED: Final = 2
+"""If the two nearest releases with today's wording do not lead to an older one, none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +43,23 @@ class Wording:
     pattern: str
 
 
-def places_in(
-    wheel: Wheel, wording: Wording, with_wording: Callable[[], Wheel | None] = lambda: None
-) -> Places:
+def places_in(wheel: Wheel, wording: Wording, others: Iterable[Wheel] = ()) -> Places:
     """Read the places of an entry out of a wheel.
 
     Args:
         wheel: the release in question.
         wording: the entry's class and message.
-        with_wording: gives a release that has this wording, asked for only if `wheel` has it not.
+        others: further releases, nearest first, asked only if `wheel` words it otherwise.
     """
     sites = locate(wheel, wording)
-    if not sites:
-        other = with_wording()
-        if other is not None and other.sha256 != wheel.sha256:
-            sites = _reworded(wheel, other, locate(other, wording))
+    tried = 0
+    for other in others if not sites else ():
+        known = locate(other, wording)
+        if known:
+            sites = _reworded(wheel, other, known)
+            tried += 1
+        if sites or tried == _MOST_TRIED:
+            break
     if not sites:
         return Places(wording.error_class, wording.template, wording.pattern, ())
     first = sites[0]
@@ -65,8 +70,6 @@ def places_in(
 
 def _reworded(wheel: Wheel, other: Wheel, known: list[ScannedSite]) -> list[ScannedSite]:
     """The sites in `wheel` of what became the entry of the `known` sites in `other`."""
-    if not known:
-        return []
     files = {s.file for s in known}
     ours = sites_of_files(wheel, files)
     theirs = sites_of_files(other, files)

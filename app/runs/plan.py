@@ -1,9 +1,10 @@
 """From an entry of the catalog to the request that runs its reproducer on one subject."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from packaging.version import Version
 from sqlmodel import Session, col, or_, select
 
 from app.exceptions import NotFoundError
@@ -148,12 +149,17 @@ def _places(entry: Runnable, wheel: Wheel, settings: Settings) -> Places:
         return Places(wording.error_class, wording.template, wording.pattern, here)
     if wheel.version in entry.scanned:
         return entry.scanned[wheel.version]
-    return places_in(wheel, wording, lambda: _newest_cached(wheel, settings))
+    return places_in(wheel, wording, _neighbours(wheel, settings))
 
 
-def _newest_cached(wheel: Wheel, settings: Settings) -> Wheel | None:
-    versions = cached_versions(wheel.package, settings)
-    return fetch(wheel.package, versions[-1], settings) if versions else None
+def _neighbours(wheel: Wheel, settings: Settings) -> Iterator[Wheel]:
+    """Other cached releases of the package: newer ones, nearest first, then older ones."""
+    versions = [Version(v) for v in cached_versions(wheel.package, settings)]
+    own = Version(wheel.version)
+    newer = [v for v in versions if v > own]
+    older = [v for v in reversed(versions) if v < own]
+    for version in (*newer, *older):
+        yield fetch(wheel.package, str(version), settings)
 
 
 def _reference(entry: Runnable, step: Step, device: Device, seed: int) -> Request:

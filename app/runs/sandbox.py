@@ -1,8 +1,8 @@
 """One subprocess a request: events as they come, then exactly one result.
 
-The child bounds itself (see `reproducers.wall`); what is here holds even if it does not: a deadline,
-a bound on output that is counted and never buffered, and an end to everything it started when
-the answer is there, when the caller stops listening, or when somebody presses Ctrl-C.
+The child bounds itself (see `reproducers.wall`); what is here holds even if it does not: a
+deadline, a bound on output that is counted and never buffered, and an end to everything it started
+when the answer is there, when the caller stops listening, or when somebody presses Ctrl-C.
 """
 
 import contextlib

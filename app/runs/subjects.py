@@ -68,14 +68,15 @@ def read_releases(releases: str) -> tuple[str, SpecifierSet]:
         BadInputError: it is something else.
     """
     match = re.fullmatch(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*?)\s*([<>=!~].*)?", releases)
+    bad = BadInputError(
+        f"RELEASES = {releases!r} is not a package with versions, like 'sglang >=0.5.16'."
+    )
+    if match is None:
+        raise bad
     try:
-        if match is None:
-            raise InvalidSpecifier(releases)
         return parse_release(f"{match[1]}==0")[0], SpecifierSet(match[2] or "")
     except InvalidSpecifier as e:
-        raise BadInputError(
-            f"RELEASES = {releases!r} is not a package with versions, like 'sglang >=0.5.16'."
-        ) from e
+        raise bad from e
 
 
 def index_versions(package: str) -> list[str]:
