@@ -14,7 +14,9 @@ SETTINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "invalid-choice",
-        r"must be one of|must be either|should be one of|expected one of|choose from|"
+        r"must be one of|must be either|should be one of|ha(?:s|ve) to be (?:one of|in {})|"
+        r"must be \d+ (?:\d+ )*or \d+|must be (?:{}|\w+) or (?:{}|\w+) (?:but )?got|"
+        r"(?:supports?|expects?) \S+ in [({\[]|expected one of|choose from|"
         r"valid (?:options|values|choices|names|types|modes|keys)|"
         r"supported (?:values|options|types|formats|modes|backends|\w+s) (?:are|is|include)|"
         r"available (?:options|\w+s) (?:are|is)?",
@@ -52,7 +54,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"(?:was|were|is|are) not (?:provided|specified|given|passed|supplied)|"
         r" not (?:provided|specified) |"
         r" no .{1,30} (?:was |were )?(?:provided|specified|given|configured) |"
-        r"at least one of|requires? (?:either|explicit|an? explicit|--)|"
+        r"at least one of|requires? (?:either|explicit|an? explicit)|"
         r"should be (?:provided|specified|given|passed|set) |"
         r"expected .{1,30} to be (?:set|provided)|must not be none|cannot be none|"
         r"should not be none|can.?t be none|"
@@ -63,8 +65,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
     Rule(
         "required-option",
         r" requires? | needs? | missing | expects? ",
-        checks=r"^(?:not )?\w+ is (?:not )?None$|^not (?:args|cfg|config|request|req|"
-        r"obj|server_args)?\.?\w+$|^\w+ is (?:not )?None (?:or|"
+        checks=r"^(?:not )?\w+ is (?:not )?None$|^\w+ is (?:not )?None (?:or|"
         r"and) \w+ is (?:not )?None$|has_value\(\)|!= nullptr",
         kinds=NOT_LOG,
     ),
@@ -83,11 +84,11 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"only (?:supported|available|implemented|valid|allowed|works?|applies) (?:for|in|"
         r"on|with|by|as|when|if) |"
         r" can only |not support |isn.?t supported|aren.?t supported| unavailable for |"
-        r"initially supports",
+        r"initially supports|are (?:currently )?unsupported|unsupported in (?:the|this)|"
+        r"cannot execute|temporarily unsupported",
         unless=r"(?:unknown|invalid|unsupported) .{0,40}{}.{0,30} only|"
         r"{} is not (?:yet |currently )?supported $|unsupported {}|"
         r"only .{1,30} (?:is|are) supported for now",
-        kinds=NOT_LOG,
     ),
     Rule(
         "invalid-choice",
@@ -99,13 +100,9 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"is (?:invalid|unknown|unsupported|unrecognized) | one of |unknown |"
         r"unrecogni[sz]ed |unsupported ",
         unless=r"request id|session|unknown (?:adapter|request|rid)|invalid (?:json|"
-        r"format|syntax|header|utf|base64|url|image|encoding)|internal|state",
-    ),
-    Rule(
-        "invalid-choice",
-        checks=r" (?:not )?in [\[({]|(?:==|!=) '",
-        unless=r"require|fail|missing|not found",
-        kinds=NOT_LOG,
+        r"format|syntax|header|utf|base64|url|image|encoding)|internal|state|"
+        r"unexpected .{0,30}(?:size|count|"
+        r"number|length|shape|keys)",
     ),
     Rule(
         "unmet-requirement",
@@ -115,7 +112,13 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"depends? on | expects? |"
         r"must (?:use|have|run|support|come|enable|start|include|contain|declare|be )|"
         r" prerequisite|only when |without --| not enabled",
-        unless=r"before|first |initiali|match|equal|same|{} !=|never|json|format|parse",
+        unless=r"before|first |initiali| match| equal| same|{} !=| never| json| format| parse",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "invalid-choice",
+        checks=r" (?:not )?in [\[({]|(?:==|!=) '",
+        unless=r"require|fail|missing|not found",
         kinds=NOT_LOG,
     ),
 )

@@ -11,9 +11,9 @@ STATES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "malformed-data",
-        r"pars(?:e|ing|er) .{0,40}(?:fail|error|invalid)|"
+        r" pars(?:e|ing|er) .{0,40}(?:fail|error|invalid)|"
         r"(?:failed|unable|could not|cannot|error|failure) (?:to )?(?:pars|decod|"
-        r"deseriali|read|compile (?:grammar|regex)|unpickle|extract)|"
+        r"deseriali|compile (?:grammar|regex)|unpickle|extract)|"
         r"malformed| json |decod(?:e|ing) .{0,30}(?:fail|error)|"
         r"invalid (?:\w+ ){0,2}(?:format|header|syntax|json|utf-?8|base64|encoding|url|"
         r"image|video|audio|magic|data|schema|grammar|regex|payload|string|pattern)|"
@@ -22,14 +22,17 @@ STATES: Final[tuple[Rule, ...]] = (
         r"format .{0,20}(?:must|expected|should)| schema | regex | grammar |chat template|"
         r"unexpected (?:end|eof|token|char)|unterminated|"
         r"not (?:a )?valid (?:json|regex|utf|base64|url|yaml|python)| of the form |"
-        r"must be formatted|truncated|could not be (?:parsed|decoded)|header ",
+        r"must be formatted|truncated|could not be (?:parsed|decoded)|(?:bad|invalid|"
+        r"missing|truncated) header ",
+        unless=r"fail(?:ed|ure)? to (?:remove|delete|clean)",
     ),
     Rule(
         "inconsistent-values",
         r"mismatch|"
         r"(?:does|do|did|must|should)(?: not|n.?t)? (?:match|agree|equal|correspond)|"
         r"must be (?:the )?(?:same|equal|identical)|disagree|inconsistent| differs? |"
-        r" different | differ | != | unequal|must (?:all )?match|expected {}.{0,30}got {}|"
+        r" different | differ | != | unequal|must (?:all )?match|must share|"
+        r"expected {}.{0,30}got {}|"
         r"expected {}.{0,20}found {}|not match|identical|diverge",
         unless=r"tolerance|max diff|reference|logits|output",
     ),
@@ -45,19 +48,21 @@ STATES: Final[tuple[Rule, ...]] = (
         r"\bnan\b| nans |max diff|tolerance| accuracy |allclose|"
         r"differs? from (?:the )?(?:reference|baseline|expected)|"
         r"below (?:the )?(?:threshold|expected|minimum)|output(?:s)? (?:mismatch|differ)|"
-        r"logits? (?:mismatch|differ)| score | regress|baseline",
+        r"logits? (?:mismatch|differ)| score | regress|baseline|reference (?:path|output)|"
+        r"expected {?\S+ in (?:content|output|response|text|message)|expected \d\d\d .{0,60}got {}",
         unless=r"must be|requires? ",
     ),
     Rule(
         "wrong-result",
         checks=r"allclose|isnan|assert_close|torch\.equal|max_diff|diff <|\bscore\b",
     ),
+    Rule("wrong-state", r" is (?:already )?closed | while | during |in progress", kinds=NOT_LOG),
     Rule(
         "unset-state",
         r"not (?:been |yet |been yet )?(?:initiali[sz]ed|set up|allocated|built|created|"
         r"prepared|bound|attached|configured|started|ready|populated|captured|enabled|"
         r"computed|resolved|installed|set|materialized|running|connected|open)|"
-        r"uninitiali[sz]ed| is none | are none | is unset|"
+        r"uninitiali[sz]ed| is none | are none | is null| is unset| unresolved|"
         r"before (?:calling|using|the|it|\w+ing|\w+\(|any)|"
         r"must (?:run|be called|be initiali[sz]ed|be prepared|be built|be set|"
         r"be allocated|be loaded|be captured) before|"
@@ -67,13 +72,6 @@ STATES: Final[tuple[Rule, ...]] = (
         r"allocated|captured|resolved|bound)|"
         r" missing ",
         unless=r"missing {}|missing keys?",
-        kinds=NOT_LOG,
-    ),
-    Rule(
-        "unset-state",
-        checks=r"\bself\.[\w.]+ is (?:not )?None|^not self\.\w+$|^self\.\w+$|getattr\(|"
-        r"hasattr\(|nullptr",
-        unless=r"unexpected|not found|already|cannot|while",
         kinds=NOT_LOG,
     ),
     Rule(
@@ -90,6 +88,13 @@ STATES: Final[tuple[Rule, ...]] = (
         r"no such|not (?:registered|in the|in |present|defined|exist|contain)| missing |"
         r" no .{1,40} (?:for|found|with|matching|matches|matched|in|named) |unknown |"
         r" lacks? | absent|no \w+ ",
+    ),
+    Rule(
+        "unset-state",
+        checks=r"\bself\.[\w.]+ is (?:not )?None|^not self\.\w+$|^self\.\w+$|getattr\(|"
+        r"hasattr\(|nullptr",
+        unless=r"unexpected|not found|already|cannot|while|fail|error",
+        kinds=NOT_LOG,
     ),
     Rule(
         "wrong-state",

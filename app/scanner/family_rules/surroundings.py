@@ -14,7 +14,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "fallback",
-        r"fall(?:s|ing)? ?back|fell back|fallback| disabl(?:e|es|ed|ing) |"
+        r"retrying with | treat(?:ed)? as | keeps |fall(?:s|ing)? ?back|fell back|"
+        r"fallback| disabl(?:e|es|ed|ing) |"
         r" ignor(?:e|es|ed|ing) | skip(?:s|ped|ping)? |overrid|overwrit| instead |"
         r"default(?:s|ing)? to | us(?:e|es|ing) (?:the )?default| clamp| round(?:ed|ing) |"
         r" adjusted | adjusting |truncated|truncating| forc(?:e|es|ed|ing) | turned off |"
@@ -52,7 +53,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         "timeout",
         r"timed? ?out |timed-out| timeout after | timeout waiting| timeout while|"
         r" timeout exceeded| deadline |did not (?:\w+ ){1,4}(?:with)?in | watchdog|"
-        r"no .{1,30} within {}|after {} ?s(?:econds)? ",
+        r"no .{1,30} within {}|no output for {}|after {} ?s(?:econds)? ",
         unless=r"must be |should be |positive",
     ),
     Rule(
@@ -77,7 +78,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"pip install|pip3 install|uv pip | not installed| please install| please build|"
         r"(?:could not|cannot|failed to|unable to) import | not (?:built|compiled) with|"
         r" install .{1,40} (?:from|with|to|via|first)|"
-        r"(?:package|library|module|extension)s? .{0,30}not (?:available|found|importable)|"
+        r"(?:package|library|extension)s? .{0,30}not (?:available|found|importable)|"
+        r"no module named|unavailable in this environment|which is unavailable|"
         r"requires? (?:the )?[\w./-]{1,30} (?:package|library|module) |"
         r"(?:package|library) (?:is )?(?:required|missing)|import error|importerror|"
         r" import failed|build failed|failed to (?:build|compile) |"
@@ -103,10 +105,9 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"(?:on|for) (?:this|the current) (?:device|platform|gpu|hardware)|"
         r"device capability|gpu architecture|must (?:be )?run on <hardware>|"
         r"cuda is not available|cuda (?:is )?unavailable|"
-        r"<hardware> (?:only|or newer|or later|and above)|"
-        r"not supported on (?:\w+ )?<hardware>|non-cuda |(?:hopper|blackwell|ampere)\+|"
-        r"without <hardware>",
-        unless=r"must be on |same device|on the device",
+        r"<hardware> (?:or newer|or later|and above)|"
+        r"not supported on (?:\w+ )?<hardware>|non-cuda |(?:hopper|blackwell|ampere)\+",
+        unless=r"must be on |same device|on the device|only supports? <number>",
     ),
     Rule(
         "unsupported-hardware",
@@ -127,6 +128,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"allowed (?:hosts?|domains?|paths?|local|media)|credential|"
         r"unsafe (?:path|pickle|archive|tar|zip|url)| symlink|"
         r"invalid .{0,12}token .{0,20}auth",
+        unless=r"not support",
     ),
     Rule("file-not-found", raises=r"^FileNotFoundError$|NotADirectory|IsADirectory"),
     Rule(
@@ -166,12 +168,12 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"did not respond|not responding|not healthy|unhealthy)|"
         r"prefetch .{0,40}fail|"
         r"error .{0,30}(?:sending|receiving|connecting|downloading|fetching)|heartbeat|"
-        r"websocket|mooncake .{0,30}fail|nixl .{0,40}(?:fail|error)",
+        r"websocket|mooncake .{0,30}fail|nixl .{0,20}transfer",
         unless=r"must be |should be | requires? ",
     ),
     Rule(
         "weight-loading",
-        r"params_dict|"
+        r"params_dict|checkpoint provides |"
         r"fail(?:ed|ure) to load .{0,40}(?:lora|adapter|weight|model|checkpoint|component|state)|"
         r"unexpected (?:\w+ ){0,2}keys?|missing (?:\w+ ){0,2}keys? |"
         r"(?:missing|unexpected|extra|unmapped|unconsumed|unused|unloaded|"
@@ -184,7 +186,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"contains no|must contain|without)|"
         r"not loaded from |weight[ _]loader?|loading (?:the )?weights? |"
         r"(?:not|never) loaded|update .{0,20}weights .{0,20}fail|fail.{0,30}weights|"
-        r"no weights? |missing {}.{0,20}(?:weight|scale)|q/k/v|no parameter |state dict|"
+        r"no weights? |missing {}.{0,20}(?:weight|scale)|no parameter |state dict|"
         r"weights? (?:were|was|is|are) not ",
         unless=r"{shape}| shape| must be (?:set|provided|specified|positive|"
         r"contiguous)|layout",

@@ -6,6 +6,14 @@ from app.scanner.family_rules.rule import NOT_LOG, Rule
 
 VALUES: Final[tuple[Rule, ...]] = (
     Rule(
+        "incompatible-options",
+        r"mutually exclusive|only one (?!dimension|image|frame)|exactly one of|"
+        r"at most one of|not both|"
+        r"cannot be combined|both .{1,40} and .{1,40} cannot",
+        kinds=NOT_LOG,
+    ),
+    Rule("layout-or-device", checks=r"^(?:not )?[\w.\[\]]+\.(?:is_contiguous|IsContiguous)\(\)$"),
+    Rule(
         "not-divisible",
         r"divisible|multiples? of | aligned? |[-_]aligned? |alignment|misaligned|"
         r"unaligned|power of two|power of 2|powers of | evenly | divides? | dividing ",
@@ -22,11 +30,13 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"(?:one|two|three|four|five|six)-dimensional| \d-dimensional| dimensions? |"
         r" dims? | ndim | rank-\d| rank \d |head_dim|head_size|hidden_size|head[ _]dims?|"
         r"hidden dim|_dim=|last dim|broadcast(?:able|ed)? (?:to|with) |"
-        r"must be \[ \w+(?: \S+){1,6} \]|must have \[ | expected \( \w+(?: \S+){1,6} \)|"
+        r"must be (?:a )?(?:flattened )?\[ \w+(?: \S+){1,6} \]|must have \[ |"
+        r" expected \( \w+(?: \S+){1,6} \)|"
         r"must be \( \w+(?: [\w*/+-]+){1,6} \)|expected \[ \w+(?: [\w*/+-]+){1,6} \] got|"
         r"(?:row|rows|columns?|cols?|width|elements) .{0,30}got {}| size mismatch",
-        unless=r"exceed|{dtype}| dtype|too (?:large|small)|must be (?:>|positive|"
-        r"at least)|fit ",
+        unless=r"exceed|{dtype}| dtype|too (?:large|small)|must be (?:>|positive|at least)|"
+        r"fit |(?:not|n.t) (?:yet |currently )?support|unsupported (?!(?:\w+ ){0,3}shape)|"
+        r"incompatible",
     ),
     Rule(
         "dtype-mismatch",
@@ -50,7 +60,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"must be on |must (?:be|live|reside) (?:\w+ ){0,2}(?:cuda|cpu|gpu) |cuda tensor|"
         r"cpu tensor|gpu tensor| on (?:the )?(?:cuda|cpu|gpu|host) |{device}|"
         r"device mismatch| layout ",
-        unless=r"unknown|invalid layout|unsupported layout {}|layout {}|one of",
+        unless=r"unknown|invalid layout|unsupported layout {}|layout {}|one of|support|"
+        r"mismatch between",
         kinds=NOT_LOG,
     ),
     Rule(
@@ -68,7 +79,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"exceed|too (?:large|long|many|big)|overflow| capacity|larger than|longer than|"
         r"not enough |insufficient|only has |"
         r"out of (?:slots|blocks|pages|space|budget|room)|"
-        r"no (?:more )?(?:free|available) (?:\w+ )?(?:slots?|blocks?|pages?|space|rows?|"
+        r"can ?not allocate|more than the|no (?:more )?(?:free|"
+        r"available) (?:\w+ )?(?:slots?|blocks?|pages?|space|rows?|"
         r"request|worker)|"
         r"exhaust|(?:cannot|does not|doesn.?t|must|can.?t) (?:fit|hold) |"
         r"(?:queue|pool|buffer|cache|table) (?:\S+ ){0,3}is full|context length|"
@@ -77,14 +89,15 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"at most | limit |larger {} than|more .{1,40} than |"
         r"maximum (?:of|allowed|supported|number|length|size|is)|shared memory .{0,30}|"
         r"allocation failed|does not fit|is shorter than|underflow|no room",
-        unless=r"must be (?:between|in \[|positive)",
+        unless=r"must be (?:between|in \[|positive)|unsupported in",
     ),
     Rule(
         "empty-input",
         r" empty |non-empty|nonempty|at least one |at least 1 |"
         r" no (?:\w+ ){0,2}(?:prompts?|requests?|images?|items|samples|data|tokens|"
         r"messages|inputs?|frames|records|rows|entries|texts?|audio|video|layers) |"
-        r"(?:has|have|with|contains?) (?:zero|no) ",
+        r"(?:to|has|have|with|contains?|no|zero) (?:zero )?(?:frames|tokens|items|images|"
+        r"rows|samples|prompts) $",
         unless=r"not empty .{0,20}cannot|at least one of|still|must be empty|"
         r"non-empty (?:list|string)|found|between|no (?:data|tokens) (?:path|"
         r"type)",
@@ -99,7 +112,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"in the range|at least)|"
         r"out of range|out of bounds|out-of-bounds|out-of-range|non-negative|nonnegative|"
         r"cannot be (?:negative|zero|less|greater)|"
-        r"must not be (?:negative|zero|less|greater)| positive |(?:>=|<=|>|<) ?-?\d|"
+        r"must not be (?:negative|zero|less|greater)| positive |"
+        r"(?:must|should|expect|expected|expects|needs?|requires?) .{0,60}(?:>=|<=|>|<) ?-?\d|"
         r" between {} and | between -?\d| in \[ ?-?\d|must lie |greater than|less than|"
         r"smaller than|must be lower| finite |negative |at least {}|at least \d|"
         r"too (?:small|short|few|low|high)|not in range|"
@@ -122,7 +136,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"bool|float|torch\.tensor|mapping|object|numpy) |"
         r"instance of |unexpected (?:\w+ ){0,2}type|"
         r"(?:unsupported|invalid|unknown|wrong|unrecognized) (?:\w+ ){0,3}type .{0,10}{type}|"
-        r"{type}|must (?:all )?be (?:of )?type|type mismatch|must inherit|subclass of|"
+        r"(?:got|found|received|type|not|but|have|has) {type}|{type} instead|"
+        r"must (?:all )?be (?:of )?type|type mismatch|must inherit|subclass of|"
         r"non-empty (?:list|string)|must be iterable|"
         r"is not (?:an? )?(?:str|string|int|list|dict|tensor|callable|mapping|tuple)\b|"
         r"must be a {type}",
@@ -132,14 +147,15 @@ VALUES: Final[tuple[Rule, ...]] = (
         "wrong-type",
         checks=r"^(?:not |\()*(?:isinstance|issubclass|callable)\(|not isinstance\(|"
         r"type\(\w+\) (?:is not|!=|is)\b",
-        unless=r"unsupported|unknown|not support|does not|length|only",
+        unless=r"unsupported|unknown|not support|does not|length|only|requires? |not match",
         kinds=NOT_LOG,
     ),
     Rule("duplicate", raises=r"FileExists|AlreadyExists|Duplicate"),
     Rule(
         "duplicate",
         r" already |duplicate|more than once| twice | be unique|not unique| repeated |"
-        r"multiple .{1,40}(?:found|registered|match|candidates)| distinct |ambiguous",
+        r"multiple .{1,40}(?:found|registered|match|candidates)| distinct |ambiguous|"
+        r"collision|collide|has been (?:registered|initiali[sz]ed|released)",
     ),
     Rule(
         "wrong-length",
@@ -162,5 +178,13 @@ VALUES: Final[tuple[Rule, ...]] = (
         "wrong-length",
         checks=r"len\([^()]*\)\s*(?:==|!=)|(?:==|!=) len\(",
         unless=r"not support|only supports?|unknown|unexpected",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "shape-mismatch",
+        checks=r"\.(?:ndim|dim\(\)|ndim\(\)) (?:!=|==|<|>|not in|in) |"
+        r"\.shape(?:\[[^\]]*\])?\)? (?:!=|==) ",
+        unless=r"support|exceed|empty|count|number|unknown|invalid|requires? \w+=",
+        kinds=NOT_LOG,
     ),
 )
