@@ -25,7 +25,7 @@ _WORDS: Final = {
         r"|scales?)"
     ),
     "<file>": (
-        r"(?:files?|path|paths|director(?:y|ies)|dir|folders?"
+        r"\b(?:files?|path|paths|director(?:y|ies)|dir|folders?"
         r"|[\w{}]*\.(?:json|jsonl|py|yaml|txt|bin|safetensors|pt))"
     ),
 }

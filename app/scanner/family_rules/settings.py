@@ -47,7 +47,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r" (?:is|are) required | required (?:field|argument|param|key|option|when|for|if)|"
         r"must be (?:set|specified|provided|given|passed|supplied|defined|configured|present) |"
         r"must (?:also )?(?:set|specify|provide|pass|supply|define) |"
-        r"please (?:also )?(?:set|specify|provide|pass|supply|give|use|define) |"
+        r"please (?:also )?(?:set|specify|provide|pass|supply|give|define) |"
         r"(?:need|have) to (?:be )?(?:set|specif|provide|pass|suppl|define)|"
         r"need(?:s|ed)? to be (?:set|specified|provided|given|passed)|missing required|"
         r"without (?:specifying|setting|providing|passing)|"
@@ -85,7 +85,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"on|with|by|as|when|if) |"
         r" can only |not support |isn.?t supported|aren.?t supported| unavailable for |"
         r"initially supports|are (?:currently )?unsupported|unsupported in (?:the|this)|"
-        r"cannot execute|temporarily unsupported",
+        r"supports? .{1,60} only |assumes no |cannot execute|temporarily unsupported",
         unless=r"(?:unknown|invalid|unsupported) .{0,40}{}.{0,30} only|"
         r"{} is not (?:yet |currently )?supported $|unsupported {}|"
         r"only .{1,30} (?:is|are) supported for now",

@@ -36,7 +36,7 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"(?:row|rows|columns?|cols?|width|elements) .{0,30}got {}| size mismatch",
         unless=r"exceed|{dtype}| dtype|too (?:large|small)|must be (?:>|positive|at least)|"
         r"fit |(?:not|n.t) (?:yet |currently )?support|unsupported (?!(?:\w+ ){0,3}shape)|"
-        r"incompatible",
+        r"incompatible|only supports",
     ),
     Rule(
         "dtype-mismatch",
@@ -60,7 +60,7 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"must be on |must (?:be|live|reside) (?:\w+ ){0,2}(?:cuda|cpu|gpu) |cuda tensor|"
         r"cpu tensor|gpu tensor| on (?:the )?(?:cuda|cpu|gpu|host) |{device}|"
         r"device mismatch| layout ",
-        unless=r"unknown|invalid layout|unsupported layout {}|layout {}|one of|support|"
+        unless=r"unknown|invalid (?!device)|unsupported layout {}|layout {}|one of|support|"
         r"mismatch between",
         kinds=NOT_LOG,
     ),
@@ -89,7 +89,7 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"at most | limit |larger {} than|more .{1,40} than |"
         r"maximum (?:of|allowed|supported|number|length|size|is)|shared memory .{0,30}|"
         r"allocation failed|does not fit|is shorter than|underflow|no room",
-        unless=r"must be (?:between|in \[|positive)|unsupported in",
+        unless=r"must be (?:a |an )?(?:between|in \[|finite|positive|non-?negative)|unsupported in",
     ),
     Rule(
         "empty-input",
@@ -153,7 +153,8 @@ VALUES: Final[tuple[Rule, ...]] = (
     Rule("duplicate", raises=r"FileExists|AlreadyExists|Duplicate"),
     Rule(
         "duplicate",
-        r" already |duplicate|more than once| twice | be unique|not unique| repeated |"
+        r" already |duplicate|must not repeat|more than once| twice | be unique|"
+        r"not unique| repeated |"
         r"multiple .{1,40}(?:found|registered|match|candidates)| distinct |ambiguous|"
         r"collision|collide|has been (?:registered|initiali[sz]ed|released)",
     ),
