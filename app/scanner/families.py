@@ -46,10 +46,17 @@ def classify(error_class: str, template: str, guards: Sequence[str], kind: str) 
     for row in _TABLE:
         if row.cues and not row.cues & maybe:
             continue
-        if row.holds(name, guard, kind, text) and (
-            not row.cues or _CUES.found(row.cues & maybe, text)
-        ):
-            return row.family
+        if row.kinds and kind not in row.kinds:
+            continue
+        if row.raises and not row.raises.search(name):
+            continue
+        if row.checks and not (guard and row.checks.search(guard)):
+            continue
+        if row.cues and not _CUES.found(row.cues & maybe, text):
+            continue
+        if row.unless and row.unless.search(text):
+            continue
+        return row.family
     return None
 
 
@@ -77,15 +84,6 @@ class _Row:
     raises: re.Pattern[str] | None
     checks: re.Pattern[str] | None
     unless: re.Pattern[str] | None
-
-    def holds(self, name: str, guard: str, kind: str, text: str) -> bool:
-        """Whether all its conditions but the cues hold."""
-        return not (
-            (self.kinds and kind not in self.kinds)
-            or (self.raises and not self.raises.search(name))
-            or (self.checks and not self.checks.search(guard))
-            or (self.unless and self.unless.search(text))
-        )
 
 
 def _pattern(source: str | None) -> re.Pattern[str] | None:
