@@ -1,6 +1,8 @@
 """The application: every route, what stands around them, and how errors of our own are answered."""
 
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,6 +16,7 @@ from app.http.answers import Answers
 from app.http.layers import Around, Counters
 from app.http.problems import problem, problem_of, wants_json
 from app.http.state import State
+from app.services.run_worker import RunWorker
 from app.settings import Settings, load_settings
 from app.web import ROUTERS as WEB_ROUTERS
 from app.web.trouble import trouble_page
@@ -32,7 +35,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     settings = settings or load_settings()
     engine_for(settings)
+    runs = RunWorker(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        runs.close()
+
     app = FastAPI(
+        lifespan=lifespan,
         title="Reprobase",
         version="3",
         description="Errors of LLM serving engines, each with the run that proves it.",
@@ -41,7 +52,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url="/openapi.json",
     )
     counters = Counters()
-    app.state.reprobase = State(settings, Answers(settings), counters)
+    app.state.reprobase = State(settings, Answers(settings), counters, runs)
     for router in (*API_ROUTERS, *WEB_ROUTERS):
         app.include_router(router)
     app.add_middleware(Around, counters=counters, fault=_unexpected)

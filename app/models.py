@@ -57,6 +57,8 @@ class ReleaseBase(SQLModel):
     templates: int = 0
     native: int = 0
     unrecoverable: int = 0
+    reraised: int = 0
+    """Bare `raise` and the like: another site's error passed on."""
     entries: int = 0
     seconds: float = 0.0
     scanned_at: datetime = Field(default_factory=utc_now)
@@ -83,6 +85,8 @@ class EntryBase(SQLModel):
     """As the newest release writes it, holes as `{expr}`."""
     pattern: str
     """A regex that a message of this template matches in full, holes as groups."""
+    condition: str = ""
+    """Stands in for a message that has no words of its own: `assert n == m`, `if x is None`."""
     http_status: int | None = None
     severity: str = "error"
     family: str | None = Field(default=None, index=True)
@@ -119,6 +123,11 @@ class SiteBase(SQLModel):
     """As this release writes it."""
     holes: list[dict[str, Any]] = _json()
     """[{"expr","conversion","format"}] in order."""
+    condition: str = ""
+    """See `EntryBase.condition`."""
+    form: str = ""
+    """How the message is written: literal, fstring, percent, format, concatenation, variable, ..."""
+    http_status: int | None = None
     file: str
     """From the package's root: `sglang/srt/...`."""
     function: str
@@ -126,7 +135,7 @@ class SiteBase(SQLModel):
     line: int
     end_line: int
     guards: list[dict[str, Any]] = _json()
-    """[{"text","kind": "if|else|exit|assert|match|loop|except","line"}], outermost first."""
+    """[{"text","kind": "if|else|exit|assert|match|loop|except|check","line"}], outermost first."""
 
 
 class Site(SiteBase, table=True):
@@ -149,6 +158,8 @@ class Change(SQLModel, table=True):
     """new | same | moved | reworded | classChanged | gone; `same` is not stored."""
     previous_entry_id: str | None = None
     """The entry it was, where the words or the class changed."""
+    replaced: bool = False
+    """That entry is nowhere left in the release: its id is an alias of this one."""
 
 
 class Explanation(SQLModel, table=True):
@@ -181,6 +192,8 @@ class RunBase(SQLModel):
     """handwritten | synthesized."""
     origin: str = Field(default="local", index=True)
     """shipped (read from `data/evidence/`) | local (executed here)."""
+    pair: str | None = None
+    """The run of the other step that was started together with this one."""
     state: str = "done"
     """queued | running | done."""
     outcome: str | None = None

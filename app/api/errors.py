@@ -28,11 +28,14 @@ class ListParameters(ListQuery):
 @router.get("", response_model=SummaryPage, responses=PROBLEMS)
 async def errors(request: Request, query: Annotated[ListParameters, Query()]) -> Response:
     """The errors that all filters let through, explained ones first, or best match first with q."""
+    state = state_of(request)
 
     def build(db: Session) -> Rendered:
-        return json_answer(list_errors(db, query, limit=query.limit, cursor=query.cursor))
+        return json_answer(
+            list_errors(db, query, limit=query.limit, cursor=query.cursor, settings=state.settings)
+        )
 
-    made = await state_of(request).answers.get(("api-errors", query.model_dump_json()), build)
+    made = await state.answers.get(("api-errors", query.model_dump_json()), build)
     return answer(request, made)
 
 

@@ -7,16 +7,18 @@ from starlette.requests import Request
 
 from app.http.answers import Answers
 from app.http.layers import Counters
+from app.services.run_worker import RunWorker
 from app.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The application's settings, its rendered answers and its counters."""
+    """The application's settings, its rendered answers, its counters and its runs."""
 
     settings: Settings
     answers: Answers
     counters: Counters
+    runs: RunWorker
 
 
 def state_of(request: Request) -> State:

@@ -19,6 +19,7 @@ from app.services.records import (
     Reproducer,
     RunRecord,
 )
+from app.services.related import related_of
 from app.services.reproducers import find_reproducer
 from app.services.resolve import all_ids
 from app.services.sources import cached_wheel, pinned_link, repository_file, source_of
@@ -65,6 +66,7 @@ def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
         title=text.title if text else None,
         error_code=facts.error_code if facts else None,
         error_message=entry.template,
+        condition=entry.condition,
         message_pattern=entry.pattern,
         holes=place.holes if place and place.holes is not None else template_holes(entry.template),
         error_type=entry.error_type,
@@ -96,7 +98,7 @@ def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
         corrections=_corrections(text, runs),
         tags=facts.tags if facts else [],
         background_tag=entry.family,
-        related=[],
+        related=related_of(db, entry.id),
         history=life.steps,
         evidence=newest_runs(runs),
         reproducer=_reproducer(entry, runs),

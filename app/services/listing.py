@@ -3,27 +3,26 @@
 import base64
 import hashlib
 import json
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, and_, case, func, literal
-from sqlmodel import Session, col, or_, select
+from sqlalchemy import ColumnElement, and_, case, func
+from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from app.exceptions import BadInputError, NoSuchReleaseError
 from app.models import Change, Entry, Explanation, Release, Run, Site
+from app.search import Filters, search
+from app.search.filters import CHANGES
 from app.services.entries import dataset_version
 from app.services.evidence import verified_ids
 from app.services.records import Summary, SummaryPage
 from app.services.sources import repository_file
+from app.settings import Settings
 
 PAGE_SIZE = 50
 MAX_LIMIT = 200
 MOST = 1_000_000_000
 STATUSES = ("new", "same", "moved", "reworded", "classChanged", "gone", "explained", "executed")
-Status = Literal[
-    "new", "same", "moved", "reworded", "classChanged", "gone", "explained", "executed"
-]
 
 
 class ListQuery(BaseModel):
@@ -57,6 +56,7 @@ def list_errors(
     *,
     limit: int = PAGE_SIZE,
     cursor: str | None = None,
+    settings: Settings | None = None,
 ) -> SummaryPage:
     """One page of the list.
 
@@ -65,6 +65,7 @@ def list_errors(
         query: the filters, and the number of the page, from 1.
         limit: rows a page, 1 to 200.
         cursor: where the page before ended; wins over the page's number.
+        settings: where the search index lies; the environment's if None.
 
     Raises:
         BadInputError: a limit, cursor, page or status that cannot be.
@@ -74,18 +75,62 @@ def list_errors(
         raise BadInputError(f"limit is {limit}; it goes from 1 to {MAX_LIMIT}.")
     if query.page < 1:
         raise BadInputError(f"page is {query.page}; the first page is 1.")
+    if query.status and query.status not in STATUSES:
+        raise BadInputError(f"status is {query.status!r}; it takes {', '.join(STATUSES)}.")
     offset = _read_cursor(cursor, query) if cursor else (query.page - 1) * limit
-    release = find_release(db, query.package, query.release) if query.release else None
-    conditions = _conditions(db, query, release)
-    total = db.exec(select(func.count()).select_from(Entry).where(*conditions)).one()
-    rows = list(db.exec(_ordered(conditions).offset(offset).limit(limit)))
-    more = offset + len(rows) < total
+    release = _release(db, query)
+    if query.q.strip():
+        rows, total = _searched(db, query, release, limit=limit, offset=offset, settings=settings)
+    elif query.status in CHANGES and release is None:
+        rows, total = [], 0
+    else:
+        conditions = _conditions(query, release)
+        total = db.exec(select(func.count()).select_from(Entry).where(*conditions)).one()
+        rows = list(db.exec(_ordered(conditions).offset(offset).limit(limit)))
+    more = rows and offset + len(rows) < total
     return SummaryPage(
-        records=summaries(db, rows, release),
-        next=_write_cursor(offset + len(rows), query) if more and rows else None,
+        records=summaries(db, rows, None if query.status == "gone" else release),
+        next=_write_cursor(offset + len(rows), query) if more else None,
         total=total,
         dataset_version=dataset_version(db),
     )
+
+
+def _release(db: Session, query: ListQuery) -> Release | None:
+    """The release that was asked for; the newest one where only a change in it was."""
+    if query.release:
+        return find_release(db, query.package, query.release)
+    if query.status not in CHANGES:
+        return None
+    newest = select(Release).where(Release.package == (query.package or "sglang"))
+    return db.exec(newest.order_by(col(Release.ordinal).desc())).first()
+
+
+def _searched(
+    db: Session,
+    query: ListQuery,
+    release: Release | None,
+    *,
+    limit: int,
+    offset: int,
+    settings: Settings | None,
+) -> tuple[list[Entry], int]:
+    """The best matches of some words or of a pasted message."""
+    executed = None
+    if query.status == "executed":
+        executed = list(db.exec(select(Entry.id).where(*_executed())))
+    filters = Filters(
+        package=query.package,
+        release=f"{release.package}=={release.version}" if release else "",
+        error_class=query.error_class,
+        family=query.family,
+        status="" if query.status == "executed" else query.status,
+        ids=executed,
+    )
+    found = search(db, query.q, filters, limit=limit, offset=offset, settings=settings)
+    ids = [hit.id for hit in found.hits]
+    entries = {e.id: e for e in db.exec(select(Entry).where(col(Entry.id).in_(ids)))}
+    return [entries[i] for i in ids if i in entries], found.total
 
 
 def find_release(db: Session, package: str, wanted: str) -> Release:
@@ -140,6 +185,7 @@ def summaries(db: Session, entries: list[Entry], release: Release | None = None)
                 error_class=entry.error_class,
                 error_type=entry.error_type,
                 error_message=entry.template,
+                condition=entry.condition,
                 severity=entry.severity,
                 background_tag=entry.family,
                 explained=entry.explained,
@@ -167,9 +213,7 @@ def _places(db: Session, ids: list[str], release: Release | None) -> dict[str, t
     return {site.entry_id: (site, version) for site, version in db.exec(wanted)}
 
 
-def _conditions(
-    db: Session, query: ListQuery, release: Release | None
-) -> list[ColumnElement[bool]]:
+def _conditions(query: ListQuery, release: Release | None) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if query.package:
         found.append(col(Entry.package) == query.package)
@@ -177,19 +221,13 @@ def _conditions(
         found.append(col(Entry.error_class) == query.error_class)
     if query.family:
         found.append(col(Entry.family) == query.family)
-    if query.q:
-        for word in query.q.split():
-            found.append(  # noqa: PERF401  # one condition a word reads better
-                or_(
-                    col(Entry.template).icontains(word, autoescape=True),
-                    col(Entry.slug).icontains(word, autoescape=True),
-                    col(Entry.error_class).icontains(word, autoescape=True),
-                )
-            )
-    if query.status:
-        found.append(_status(db, query, release))
-    elif release is not None:
-        found.append(_in_release(release))
+    if query.status == "explained":
+        found.append(and_(col(Entry.explained)))
+    if query.status == "executed":
+        found += _executed()
+    if release is not None:
+        changed = query.status in CHANGES
+        found.append(_changed(query.status, release) if changed else _in_release(release))
     return found
 
 
@@ -198,31 +236,21 @@ def _in_release(release: Release) -> ColumnElement[bool]:
     return here.exists()
 
 
-def _status(db: Session, query: ListQuery, release: Release | None) -> ColumnElement[bool]:
-    if query.status not in STATUSES:
-        raise BadInputError(f"status is {query.status!r}; it takes {', '.join(STATUSES)}.")
-    if query.status == "explained":
-        return and_(col(Entry.explained))
-    if query.status == "executed":
-        steps = [
-            select(Run.id)
-            .where(Run.entry_id == Entry.id, col(Run.passed), Run.step == step)
-            .exists()
-            for step in ("trigger", "fix")
-        ]
-        return steps[0] & steps[1]
-    if release is None:
-        package = query.package or "sglang"
-        newest = select(Release).where(Release.package == package)
-        release = db.exec(newest.order_by(col(Release.ordinal).desc())).first()
-        if release is None:
-            return literal(False)  # noqa: FBT003  # SQL's own literal
+def _executed() -> list[ColumnElement[bool]]:
+    """A trigger and a fix have passed."""
+    return [
+        select(Run.id).where(Run.entry_id == Entry.id, col(Run.passed), Run.step == step).exists()
+        for step in ("trigger", "fix")
+    ]
+
+
+def _changed(status: str, release: Release) -> ColumnElement[bool]:
     changed = select(Change.entry_id).where(
         Change.entry_id == Entry.id, Change.release_id == release.id
     )
-    if query.status == "same":
+    if status == "same":
         return _in_release(release) & ~changed.exists()
-    return changed.where(Change.status == query.status).exists()
+    return changed.where(Change.status == status).exists()
 
 
 def _ordered(conditions: list[ColumnElement[bool]]) -> SelectOfScalar[Entry]:

@@ -86,6 +86,8 @@ class EntryRecord(Public):
     title: str | None = None
     error_code: str | None = None
     error_message: str
+    condition: str
+    """Stands in for a message that has no words of its own."""
     message_pattern: str
     holes: list[dict[str, Any]]
     error_type: str
@@ -143,6 +145,7 @@ class Summary(Public):
     error_class: str
     error_type: str
     error_message: str
+    condition: str = ""
     severity: str
     background_tag: str | None = None
     explained: bool

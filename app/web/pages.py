@@ -28,13 +28,14 @@ router = APIRouter(include_in_schema=False)
 @router.get("/errors")
 async def errors(request: Request, query: Annotated[ListQuery, Query()]) -> Response:
     """The list of errors."""
+    state = state_of(request)
 
     def build(db: Session) -> Rendered:
-        found = list_errors(db, query)
+        found = list_errors(db, query, settings=state.settings)
         facets = facets_of(db)
         return rendered(render("errors.html", query=query, found=found, facets=facets), HTML)
 
-    made = await state_of(request).answers.get(("errors", query.model_dump_json()), build)
+    made = await state.answers.get(("errors", query.model_dump_json()), build)
     return answer(request, made)
 
 

@@ -1,0 +1,73 @@
+"""`POST /api/errors/{id}/runs`, `/api/runs/{id}` and its events."""
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from app.db import session
+from app.http.answers import answer, json_answer
+from app.http.events import run_events
+from app.http.permission import check_may_run
+from app.http.problems import PROBLEMS
+from app.http.running import start_runs
+from app.http.state import state_of
+from app.models import Public
+from app.services.records import RunRecord
+from app.services.run_records import find_run
+from app.services.run_start import Wanted
+from app.settings import Settings
+
+router = APIRouter(prefix="/api", tags=["runs"])
+
+
+class Queued(Public):
+    """The runs that were started; follow `events` or ask again until `state` is `done`."""
+
+    runs: list[RunRecord]
+
+
+@router.post("/errors/{key}/runs", status_code=202, response_model=Queued, responses=PROBLEMS)
+async def start(
+    request: Request, key: str, wanted: Annotated[Wanted | None, Body()] = None
+) -> Response:
+    """Execute the reproducer of an error; only for the machine that the site runs on."""
+    state = state_of(request)
+    check_may_run(request, state.settings, f"reprobase run {key}")
+    runs = await run_in_threadpool(start_runs, state, key, wanted or Wanted())
+    return JSONResponse(
+        json.loads(Queued(runs=runs).model_dump_json(by_alias=True)),
+        status_code=202,
+        headers={"Location": f"/api/runs/{runs[0].id}", "Cache-Control": "no-store"},
+    )
+
+
+@router.get("/runs/{run_id}", response_model=RunRecord, responses=PROBLEMS)
+async def run(request: Request, run_id: str) -> Response:
+    """One run."""
+    record = await run_in_threadpool(_record, state_of(request).settings, run_id)
+    return answer(request, json_answer(record))
+
+
+@router.get(
+    "/runs/{run_id}/events",
+    responses={200: {"content": {"text/event-stream": {}}}, **PROBLEMS},
+)
+async def events(request: Request, run_id: str) -> Response:
+    """What happens in a run, as server-sent events; the last one is `done` with the record."""
+    settings = state_of(request).settings
+    await run_in_threadpool(_record, settings, run_id)
+    after = request.headers.get("last-event-id", "")
+    start_at = int(after) if after.isdecimal() else 0
+    return StreamingResponse(
+        run_events(settings, run_id, start_at),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+def _record(settings: Settings, run_id: str) -> RunRecord:
+    with session(settings) as db:
+        return RunRecord.model_validate(find_run(db, run_id))

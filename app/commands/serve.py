@@ -1,0 +1,82 @@
+"""`reprobase serve`: the site; it answers at once and scans the default release behind that."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `serve`."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--workers", type=int, default=1, help="processes that answer")
+    parser.add_argument("--no-scan", action="store_true", help="leave the default release alone")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    import socket
+
+    from app.db import close_engines
+    from app.exceptions import BadInputError, UnavailableError
+    from app.services.scanning import BackgroundScan
+    from app.settings import load_settings
+
+    if args.workers < 1:
+        raise BadInputError(f"--workers is {args.workers}; at least one process must answer.")
+    settings = load_settings()
+    try:
+        with socket.create_server((args.host, args.port), reuse_port=False):
+            pass
+    except (OSError, OverflowError) as e:
+        raise UnavailableError(
+            f"Port {args.port} on {args.host} cannot be used ({e}). Try `--port {args.port + 1}`."
+        ) from e
+    prepare(settings)
+    scan = BackgroundScan(settings)
+    if not args.no_scan and scan.start():
+        print(f"Scanning {settings.default_release} in the background.", file=sys.stderr)
+    if args.workers > 1:
+        close_engines()
+    shown = f"[{args.host}]" if ":" in args.host else args.host
+    print(f"Reprobase is at http://{shown}:{args.port} (Ctrl-C stops it)", file=sys.stderr)
+    try:
+        _serve(settings, args)
+    finally:
+        scan.stop()
+    return 0
+
+
+def prepare(settings: "Settings") -> None:
+    """Bring the catalog up to date with `data/`, and end runs that nobody watches any more."""
+    from app.db import session
+    from app.loading.curated import load_curated
+    from app.loading.evidence import load_evidence
+    from app.services.run_worker import end_forgotten
+
+    with session(settings) as db:
+        load_curated(db)
+        load_evidence(db)
+    end_forgotten(settings)
+
+
+def _serve(settings: "Settings", args: argparse.Namespace) -> None:
+    import uvicorn
+
+    options = {
+        "host": args.host,
+        "port": args.port,
+        "log_level": "warning",
+        "server_header": False,
+        "proxy_headers": False,  # who the peer is decides whether code may run: believe no header
+        "timeout_graceful_shutdown": 3,
+    }
+    if args.workers == 1:
+        from app.main import create_app
+
+        uvicorn.run(create_app(settings), **options)
+    else:
+        uvicorn.run("app.main:create_app", factory=True, workers=args.workers, **options)

@@ -1,0 +1,64 @@
+"""Stored runs as they are shown: one run, and the one it was started together with."""
+
+from sqlmodel import Session
+
+from app.exceptions import NotFoundError
+from app.models import Entry, Public, Run
+from app.services.records import RunRecord
+
+
+class RunPage(Public):
+    """What the page of a run shows."""
+
+    run: RunRecord
+    other: RunRecord | None
+    """The run of the other step, started together with it."""
+    slug: str | None
+    package: str | None
+    error_class: str | None
+    error_message: str | None
+    command: str
+    finished: bool
+    """Neither of them is waiting or running."""
+
+    @property
+    def cards(self) -> list[RunRecord]:
+        """Trigger first."""
+        both = [self.run, *([self.other] if self.other else [])]
+        return sorted(both, key=lambda run: run.step != "trigger")
+
+
+def find_run(db: Session, run_id: str) -> Run:
+    """A stored run.
+
+    Raises:
+        NotFoundError: there is none of this id.
+    """
+    run = db.get(Run, run_id)
+    if run is None:
+        raise NotFoundError(f"There is no run {run_id!r}.")
+    return run
+
+
+def run_page(db: Session, run_id: str) -> RunPage:
+    """The page of one run.
+
+    Raises:
+        NotFoundError: there is none of this id.
+    """
+    run = find_run(db, run_id)
+    other = db.get(Run, run.pair) if run.pair else None
+    entry = db.get(Entry, run.entry_id)
+    key = run.slug or run.entry_id
+    step = "both" if other else run.step
+    return RunPage(
+        run=RunRecord.model_validate(run),
+        other=RunRecord.model_validate(other) if other else None,
+        slug=key,
+        package=entry.package if entry else None,
+        error_class=entry.error_class if entry else None,
+        error_message=entry.template if entry else None,
+        command=f"reprobase run {key} --step {step} --on {run.subject}"
+        + ("" if run.device == "cpu" else f" --device {run.device}"),
+        finished=run.state == "done" and (other is None or other.state == "done"),
+    )
