@@ -11,6 +11,7 @@ from app.exceptions import NotFoundError
 from app.knowledge.entry_file import EntryFile
 from app.models import Alias, Entry, Explanation, Release, Site
 from app.runs.places import Places, Wording, places_in
+from app.runs.reference_places import reference_places
 from app.runs.requests import place_values, release_request, site_values
 from app.runs.subjects import REFERENCE
 from app.settings import Settings
@@ -164,6 +165,9 @@ def _neighbours(wheel: Wheel, settings: Settings) -> Iterator[Wheel]:
 
 def _reference(entry: Runnable, step: Step, device: Device, seed: int) -> Request:
     wording = entry.wording
+    sites = reference_places(wording.error_class, wording.template, entry.places)
+    if not sites:
+        raise NotFoundError(f"The reference has no guard that says {wording.template!r}.")
     return Request(
         kind="reproducer",
         subject=Subject(name=REFERENCE),
@@ -175,6 +179,7 @@ def _reference(entry: Runnable, step: Step, device: Device, seed: int) -> Reques
         template=wording.template,
         pattern=wording.pattern,
         error_class=wording.error_class,
+        sites=sites,
         snippets=dict(entry.snippets),
     )
 
