@@ -11,7 +11,7 @@ Standard library only, imported by both towers.
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Kind = Literal["reproducer", "launch", "synthesized", "synthesize"]
 Step = Literal["trigger", "fix"]
@@ -142,6 +142,8 @@ def load_request(line: str) -> Request:
     """
     try:
         raw = json.loads(line)
+        if raw["kind"] not in get_args(Kind):
+            raise ValueError(f"not a request: there is no kind {raw['kind']!r}")
         raw["subject"] = Subject(**raw["subject"])
         raw["limits"] = Limits(**raw.get("limits", {}))
         raw["sites"] = tuple(raw.get("sites", ()))

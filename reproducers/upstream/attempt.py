@@ -1,7 +1,7 @@
 """One step of one hand-written reproducer on one subject: execute it and say what happened."""
 
 import platform
-import time
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +10,7 @@ from reproducers.protocol import Event, Request, Result
 from reproducers.upstream.guards import GuardTrace
 from reproducers.upstream.importing import Upstream
 from reproducers.upstream.matching import Verdict, judge, message_of
+from reproducers.upstream.printing import hide_source_lines
 from reproducers.upstream.subject import Skip, Subject, load_reproducer
 
 Emit = Callable[[Event], None]
@@ -22,25 +23,24 @@ def answer(request: Request, emit: Emit) -> Result:
         request: of kind `reproducer`, with a slug and a step.
         emit: takes events to be shown while the run goes on.
     """
-    started = time.perf_counter()
-    result = _attempt(request, emit)
-    result["seconds"] = round(time.perf_counter() - started, 3)
-    result["python"] = platform.python_version()
-    return Result(**result)
+    return Result(**_attempt(request, emit), python=platform.python_version())
 
 
 def _attempt(request: Request, emit: Emit) -> dict[str, Any]:
     if request.slug is None or request.step is None:
         return {"outcome": "skipped", "reason": "the request names no slug or no step"}
-    reproducer = load_reproducer(request.slug)
+    try:
+        reproducer = load_reproducer(request.slug, request.payload.get("file"))
+    except ModuleNotFoundError as e:
+        return {"outcome": "skipped", "reason": f"its reproducer cannot be loaded: {e}"}
     step = getattr(reproducer, request.step, None)
     if step is None:
         return {"outcome": "skipped", "reason": f"this reproducer has no {request.step}"}
     upstream = _upstream(request, reproducer)
     if upstream is not None:
         upstream.install()
+    hide_source_lines()
     subject = Subject(request, upstream, emit)
-    without_compiler(subject, upstream)
     emit(Event(event="started", text=f"{request.step} on {subject.name}"))
     trace = GuardTrace(request.subject.root, request.sites if request.step == "fix" else ())
     ended: BaseException | None = None
@@ -49,10 +49,10 @@ def _attempt(request: Request, emit: Emit) -> dict[str, Any]:
             step(subject)
         except BaseException as e:  # noqa: BLE001  # SystemExit is what argument parsing raises
             ended = e
-    result = _describe(request, subject, ended)
-    result["guard_reached"] = trace.reached
     if request.step == "fix" and hasattr(reproducer, "claims") and request.snippets:
         _run_claims(reproducer, subject, request)
+    result = _describe(request, subject, ended)
+    result["guard_reached"] = trace.reached
     return result | _notes(subject, upstream, result.get("reason"))
 
 
@@ -112,8 +112,7 @@ def _notes(subject: Subject, upstream: Upstream | None, reason: str | None) -> d
         reason = f"invalid: the stand-in {called[0]}" + (f"; {reason}" if reason else "")
     elif subject.cuts:
         reason = "invalid as evidence: a slice was run" + (f"; {reason}" if reason else "")
-    import torch
-
+    torch = sys.modules.get("torch")
     return {
         "reason": reason,
         "values": subject.values,
@@ -123,17 +122,5 @@ def _notes(subject: Subject, upstream: Upstream | None, reason: str | None) -> d
         "stand_ins_called": called,
         "substitutes": subject.substitutes,
         "cuts": subject.cuts,
-        "torch": torch.__version__,
+        "torch": str(torch.__version__) if torch else None,
     }
-
-
-def without_compiler(subject: Subject, upstream: Upstream | None) -> None:
-    """Make `torch.compile` the identity for this process, as a named substitute."""
-    import torch
-
-    def compile(model: Any = None, **_options: Any) -> Any:  # noqa: A001  # torch's own name
-        return model if model is not None else lambda function: function
-
-    why = "compiling drags in the compiler and changes nothing of what a check does"
-    if upstream is not None:
-        subject.substitute(torch, "compile", compile, why=why)

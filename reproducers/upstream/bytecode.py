@@ -2,8 +2,8 @@
 
 The store is only read here: engine code runs in this process, and a process that ran engine code
 must not be able to leave compiled code behind for the next one. What was not found is told to
-`on_miss`, so that somebody who executes nothing can compile it. A name in the store is the hash of the
-source text, so copies of a wheel share it and a changed file never meets stale code.
+`on_miss`, so that somebody who executes nothing can compile it. A name in the store is the hash of
+the source text, so copies of a wheel share it and a changed file never meets stale code.
 """
 
 import hashlib

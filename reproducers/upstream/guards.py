@@ -8,115 +8,123 @@ import ast
 import sys
 import threading
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 
 class GuardTrace:
     """A context manager that notes whether a guard's own line was executed within it.
 
     Args:
-        root: folder that holds the wheel's packages; None for the reference.
-        sites: {"file", "line", "guardLines"}; without `guardLines` they are read from the source.
+        root: folder that holds the wheel's packages.
+        sites: {"file", "line", "guardLines"}; sites without guard lines are not watched.
     """
 
     def __init__(self, root: str | None, sites: Sequence[dict[str, Any]]) -> None:
         self.reached = False
-        self.lines: dict[str, set[int]] = {}
-        base = Path(root) if root else Path(__file__).resolve().parents[2]
-        for site in sites:
-            path = base / str(site.get("file"))
-            lines = {int(n) for n in site.get("guardLines") or ()}
-            self.lines.setdefault(str(path), set()).update(
-                lines or guard_lines(path, int(site.get("line") or 0))
-            )
+        self._lines: dict[str, set[int]] = {}
+        for site in sites if root else ():
+            path = Path(str(root)) / str(site.get("file"))
+            lines = condition_lines(path, site.get("guardLines") or (), int(site.get("line") or 0))
+            self._lines.setdefault(str(path), set()).update(lines)
 
-    def __enter__(self) -> "GuardTrace":
-        if self.lines:
+    def __enter__(self) -> Self:
+        if any(self._lines.values()):
             threading.settrace(self._called)
             sys.settrace(self._called)
         return self
 
     def __exit__(self, *_exc: object) -> None:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]  # None is how it is taken off
+        threading.settrace(None)
 
     def _called(self, frame: types.FrameType, _event: str, _arg: Any) -> Any:
-        return self._traced if frame.f_code.co_filename in self.lines and not self.reached else None
+        watched = frame.f_code.co_filename in self._lines and not self.reached
+        return self._traced if watched else None
 
     def _traced(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
-        if event == "line" and frame.f_lineno in self.lines[frame.f_code.co_filename]:
+        if event == "line" and frame.f_lineno in self._lines[frame.f_code.co_filename]:
             self.reached = True
             return None
         return self._traced
 
 
-def guard_lines(path: Path, line: int) -> set[int]:
-    """Lines of the condition under which the statement at `line` is reached.
+def condition_lines(path: Path, first_lines: Iterable[int], site: int) -> set[int]:
+    """All lines of the conditions that begin at `first_lines`.
 
-    The innermost of: the test of the `if`, `while`, `assert` or `case` that leads there; the tests of
-    earlier siblings that leave (`if ok: return`); the body of the `try` whose handler it is. Empty if
-    nothing stands before it.
+    A condition may span lines. Where the site is what remains after a run of exits (`if a: return`,
+    `if b: return`, `raise`) or the `else` of a chain, all tests of the run or chain are one guard.
+
+    Args:
+        path: the source file.
+        first_lines: where the conditions begin.
+        site: the line of what they guard.
     """
+    wanted = set(first_lines)
+    found = set(wanted)
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return set()
-    found: set[int] = set()
-    node: ast.AST | None = tree
-    while node is not None:
-        inner = next(
-            (
-                c
-                for c in ast.iter_child_nodes(node)
-                if hasattr(c, "lineno") and c.lineno <= line <= (c.end_lineno or c.lineno)
-            ),
-            None,
-        )
-        if inner is None:
-            inner = next(
-                (
-                    c
-                    for c in ast.iter_child_nodes(node)
-                    if isinstance(c, ast.match_case)
-                    and c.body[0].lineno <= line <= (c.body[-1].end_lineno or 0)
-                ),
-                None,
-            )
-        if inner is None:
-            break
-        found = _own_lines(node, inner, line) or found
-        node = inner
-    if isinstance(node, ast.Assert):
-        return _span(node)
+        return found
+    for body in _bodies(tree):
+        for i, node in enumerate(body):
+            if isinstance(node, ast.If):
+                found |= _of_chain(body, i, wanted, site)
+            elif isinstance(node, ast.Try):
+                for handler in node.handlers:
+                    if handler.lineno in wanted:
+                        found |= {n for s in node.body for n in _span(s)}
+            elif node.lineno in wanted:
+                found |= _span(_condition(node))
     return found
 
 
-def _own_lines(node: ast.AST, inner: ast.AST, line: int) -> set[int]:
-    """Lines by which `node` decides that its child `inner` is reached; empty if it does not."""
-    if isinstance(inner, ast.Assert):
-        return _span(inner)
-    if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+def _bodies(tree: ast.AST) -> Iterable[list[ast.stmt]]:
+    """Every list of statements, but for those that are only the `elif` of an `if`."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            is_elif = isinstance(node, ast.If) and name == "orelse" and _elif(node) is not None
+            if isinstance(body, list) and body and not is_elif:
+                yield body
+
+
+def _of_chain(body: list[ast.stmt], index: int, wanted: set[int], site: int) -> set[int]:
+    chain = [node := body[index]]
+    while isinstance(node, ast.If) and (inner := _elif(node)) is not None:
+        chain.append(node := inner)
+    tests = [c for c in chain if isinstance(c, ast.If)]
+    hit = [c for c in tests if c.lineno in wanted]
+    if not hit:
         return set()
-    found: set[int] = set()
-    for field in ("body", "orelse", "finalbody"):
-        body = getattr(node, field, None)
-        if isinstance(body, list) and inner in body:
-            before = body[: body.index(inner)]
-            exits = [s for s in before if isinstance(s, ast.If) and _leaves(s.body)]
-            if exits:
-                found = _span(exits[-1].test)
-            elif isinstance(node, (ast.If, ast.While)):
-                found = _span(node.test)
-            elif isinstance(node, (ast.For, ast.AsyncFor)):
-                found = _span(node.iter)
-    if isinstance(node, ast.Try) and isinstance(inner, ast.ExceptHandler):
-        found = {n for s in node.body for n in _span(s)}
+    last = tests[-1]
+    if not chain[0].lineno <= site <= (chain[0].end_lineno or 0):  # passed by: a run of exits
+        while index > 0 and isinstance(before := body[index - 1], ast.If) and _leaves(before.body):
+            tests.append(before)
+            index -= 1
+        hit = tests
+    elif last.orelse and last.orelse[0].lineno <= site:  # the last else
+        hit = tests
+    return {n for c in hit for n in _span(c.test)} | {c.lineno for c in hit}
+
+
+def _elif(node: ast.If) -> ast.If | None:
+    inner = node.orelse[0] if len(node.orelse) == 1 else None
+    return inner if isinstance(inner, ast.If) and inner.col_offset == node.col_offset else None
+
+
+def _condition(node: ast.stmt) -> ast.AST:
+    """The part of a statement that decides what is reached next."""
+    if isinstance(node, ast.While):
+        return node.test
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return node.iter
     if isinstance(node, ast.Match):
-        found = _span(node.subject)
-    del line
-    return found
+        return node.subject
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With)):
+        return ast.Pass(lineno=node.lineno, col_offset=0, end_lineno=node.lineno)
+    return node
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
@@ -124,5 +132,5 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _span(node: ast.AST) -> set[int]:
-    start = getattr(node, "lineno", 0)
-    return set(range(start, (getattr(node, "end_lineno", None) or start) + 1))
+    start = int(getattr(node, "lineno", 0))
+    return set(range(start, int(getattr(node, "end_lineno", None) or start) + 1))

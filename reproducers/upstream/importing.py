@@ -15,7 +15,7 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ class Upstream:
         self.names = set(names) - set(real) - self.packages
         self.hollow = frozenset(hollow)
         self.ledger = Ledger(self.packages)
+        self.on_torch: Callable[[], object] | None = None
+        """Called once, before the first import of torch by the wheel."""
         self._modules: dict[str, types.ModuleType] = {}
         self._provided: dict[str, types.ModuleType] = {}
         self._loader = type("WheelLoader", (StoredLoader,), {"store": store})
@@ -139,6 +141,9 @@ class Upstream:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> types.ModuleType:
+        if self.on_torch is not None and name.partition(".")[0] == "torch":
+            prepare, self.on_torch = self.on_torch, None
+            prepare()
         if level == 0 and self._replaces(name):
             importer = (globals or {}).get("__name__")
             if self.ledger.is_engine(str(importer)):
@@ -242,9 +247,9 @@ class _WheelFinder(MetaPathFinder):
             spec.submodule_search_locations = [str(folder)]
             return spec
         for entry in path if path is not None else [str(upstream.root)]:
-            spec = self._finder(entry).find_spec(fullname)
-            if spec is not None and (spec.loader is not None or spec.submodule_search_locations):
-                return spec
+            found = self._finder(entry).find_spec(fullname)
+            if found is not None and (found.loader or found.submodule_search_locations):
+                return found
         return None
 
     def _finder(self, folder: str) -> importlib.machinery.FileFinder:

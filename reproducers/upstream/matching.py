@@ -1,7 +1,7 @@
 """Is this exception the entry's error: its class, its words, its place.
 
-A trigger counts only if the exception has the entry's class, its text matches the entry's template in
-full, and it left one of the entry's own sites: the innermost frame that lies in the release is
+A trigger counts only if the exception has the entry's class, its text matches the entry's template
+in full, and it left one of the entry's own sites: the innermost frame that lies in the release is
 that file and that function. "It crashed" is not evidence.
 """
 
@@ -87,7 +87,7 @@ def _mismatch(error_class: str, message: str, site: Frame | None, request: Reque
 
 
 def message_of(error: BaseException) -> str:
-    """The text of an exception as its traceback's last line shows it, quotes of KeyError left off."""
+    """The text of an exception, without the quotes that KeyError puts around it."""
     if isinstance(error, KeyError) and len(error.args) == 1 and isinstance(error.args[0], str):
         return error.args[0]
     try:

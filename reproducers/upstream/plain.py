@@ -10,7 +10,7 @@ MAX_TEXT: Final = 2000
 MAX_DEPTH: Final = 6
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(value: Any, depth: int = 0) -> Any:  # noqa: PLR0911  # one a kind of value
     """A JSON value that says the same.
 
     Tensors and arrays of up to 64 elements become nested lists, larger ones their shape and dtype;

@@ -1,8 +1,8 @@
 """One function, class or method of a release, cut out of its file.
 
 The piece is compiled with its real file name and line numbers and sees the names it is given, those
-of its own file that it needs, and nothing else. It follows the code's shape, so it is a means to find a
-trigger: a run that used one is never evidence.
+of its own file that it needs, and nothing else. It follows the code's shape, so it is a means to
+find a trigger: a run that used one is never evidence.
 """
 
 import __future__
@@ -105,7 +105,9 @@ class FileSlice:
     def _compile(self, nodes: list[ast.stmt]) -> types.CodeType:
         flags = self._flags | __future__.annotations.compiler_flag
         module = ast.Module(body=nodes, type_ignores=[])
-        return compile(module, str(self.path), "exec", flags=flags, dont_inherit=True)
+        code = compile(module, str(self.path), "exec", flags=flags, dont_inherit=True)
+        assert isinstance(code, types.CodeType)  # not a syntax tree: no such flag is given
+        return code
 
 
 def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

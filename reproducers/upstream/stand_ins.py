@@ -7,23 +7,46 @@ invalid, whatever its outcome. Hollow packages are the engine's own packages who
 everything in: their submodules are real, their own body is not run, other names are stand-ins.
 """
 
-import os
 import sys
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 NAMES: Final = frozenset(
-    (
-        "triton transformers torchvision PIL IPython sentencepiece partial_json_parser tvm_ffi "
-        "compressed_tensors gguf einops xgrammar huggingface_hub orjson pybase64 requests "
-        "starlette tqdm zmq safetensors openai fastapi sgl_kernel setproctitle vllm aiohttp"
-    ).split()
+    {
+        "triton",
+        "transformers",
+        "torchvision",
+        "PIL",
+        "IPython",
+        "sentencepiece",
+        "partial_json_parser",
+        "tvm_ffi",
+        "compressed_tensors",
+        "gguf",
+        "einops",
+        "xgrammar",
+        "huggingface_hub",
+        "orjson",
+        "pybase64",
+        "requests",
+        "starlette",
+        "tqdm",
+        "zmq",
+        "safetensors",
+        "openai",
+        "fastapi",
+        "sgl_kernel",
+        "setproctitle",
+        "vllm",
+        "aiohttp",
+    }
 )
 """One list for every release. A name here is a stand-in even where the package is installed, so
 that a run does not depend on what else a machine has."""
 
-SOFT: Final = frozenset("fastapi sgl_kernel setproctitle vllm aiohttp".split())
+SOFT: Final = frozenset({"fastapi", "sgl_kernel", "setproctitle", "vllm", "aiohttp"})
 """Of these, absent for an import that is prepared for it (`try: ... except ImportError`)."""
 
 HOLLOW: Final = ("sglang", "sglang.srt.configs")
@@ -95,6 +118,7 @@ class StandInType(type):
         return stand_in(cls._ledger, f"{_label(cls)}.{name}")
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Refuse at run time; at import time hand a decorated function back, else a stand-in."""
         if cls.__dict__.get(_LABEL) is None:
             return super().__call__(*args, **kwargs)  # an engine's class with a stand-in as base
         label = _label(cls)
@@ -143,7 +167,7 @@ def stand_in(ledger: Ledger, label: str) -> Any:
         "_ledger": ledger,
         "__qualname__": label,
         "__module__": __name__,
-        "__init_subclass__": classmethod(_forget_label),
+        "__init_subclass__": classmethod(_forget_label),  # type: ignore[arg-type]  # cls is any type
         "__get_pydantic_core_schema__": classmethod(_any_schema),
     }
     return StandInType(label.rpartition(".")[2], (), body)
@@ -172,7 +196,7 @@ class HollowModule(StandInModule):
 
     def __getattr__(self, name: str) -> Any:
         for folder in self.__path__:
-            path = os.path.join(folder, name)
-            if os.path.isdir(path) or os.path.exists(path + ".py"):
+            path = Path(folder, name)
+            if path.is_dir() or path.with_name(f"{name}.py").exists():
                 raise AttributeError(name)  # so that the import system imports the submodule
         return super().__getattr__(name)

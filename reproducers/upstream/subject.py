@@ -2,7 +2,10 @@
 
 import contextlib
 import importlib
+import importlib.util
 import inspect
+import sys
+import textwrap
 import types
 from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
@@ -60,17 +63,28 @@ class Subject:
         self._upstream = upstream
         self._emit = emit
         self._slices: dict[str, FileSlice] = {}
-        self._seeded = False
+        self._prepared = False
+        if upstream is not None:
+            upstream.on_torch = self._prepare_torch
 
     @property
     def torch(self) -> types.ModuleType:
         """torch, seeded with the run's seed and with `torch.compile` made the identity."""
         import torch
 
-        if not self._seeded:
-            self._seeded = True
-            torch.manual_seed(self.seed)
+        self._prepare_torch()
         return torch
+
+    def _prepare_torch(self) -> None:
+        if self._prepared:
+            return
+        self._prepared = True
+        import torch
+
+        torch.manual_seed(self.seed)
+        if self._upstream is not None:
+            why = "compiling drags in the compiler and changes nothing of what a check does"
+            self.substitute(torch, "compile", _compile, why=why)
 
     def load(self, *modules: str) -> types.ModuleType:
         """Import the first of these modules that the release has, with declared stand-ins.
@@ -78,7 +92,6 @@ class Subject:
         Raises:
             ModuleNotFoundError: the release has none of them.
         """
-        assert self.torch  # seeded before any engine code could draw a random number
         return self._release().load(*modules)
 
     def has(self, module: str) -> bool:
@@ -156,12 +169,12 @@ class Subject:
 
     def check(
         self,
-        id: str,
+        id: str,  # noqa: A002  # the word of the record
         ok: Any,
         *,
         got: Any = None,
         expected: Any = None,
-        text: str = "",  # noqa: A002  # the word of the record
+        text: str = "",
     ) -> None:
         """Record one assertion about the result; a false one fails the fix.
 
@@ -190,12 +203,12 @@ class Subject:
     def claim(
         self,
         section: str,
-        input: Any,
+        input: Any,  # noqa: A002  # same
         expected: Any,
         got: Any,
         ok: Any,
         *,
-        id: str = "",  # noqa: A002  # the words of the record
+        id: str = "",  # noqa: A002  # same
     ) -> None:
         """Record what executing a curated snippet showed.
 
@@ -238,10 +251,7 @@ class Subject:
 
     def _noted(self, name: str, new: Any, why: str) -> Any:
         """Write the substitute down with its code; a function also notes that it ran."""
-        try:
-            code = inspect.cleandoc("\n" + inspect.getsource(new))
-        except (OSError, TypeError):
-            code = f"{name.rpartition('.')[2]} = {new!r}"
+        code = _source_of(new) or f"{name.rpartition('.')[2]} = {plain(new)!r}"
         entry = {"name": name, "why": why, "code": code[:MAX_SOURCE], "ran": False}
         self.substitutes.append(entry)
         if not inspect.isfunction(new):
@@ -275,10 +285,37 @@ class Subject:
                 )
 
 
-def load_reproducer(slug: str) -> types.ModuleType:
+def _compile(model: Any = None, **_options: Any) -> Any:
+    return model if model is not None else lambda function: function
+
+
+def _source_of(new: Any) -> str | None:
+    """The code of a substitute: of a function or class, or of the class of an object."""
+    for candidate in (new, type(new)):
+        try:
+            return textwrap.dedent(inspect.getsource(candidate)).rstrip()
+        except (OSError, TypeError):
+            continue
+    return None
+
+
+def load_reproducer(slug: str, file: str | None = None) -> types.ModuleType:
     """The hand-written reproducer of an entry.
+
+    Args:
+        slug: its module in `reproducers.errors` is named for it.
+        file: a reproducer that is not in the tree (yet).
 
     Raises:
         ModuleNotFoundError: the entry has none.
     """
-    return importlib.import_module(f"reproducers.errors.{slug.replace('-', '_')}")
+    name = f"reproducers.errors.{slug.replace('-', '_')}"
+    if file is None:
+        return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"{file} is not a Python file", name=name)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,13 +1,14 @@
 """Compiles modules of the wheel beside a run, so that the next one finds them compiled.
 
-The run only *names* files; a process of its own, behind a wall of its own, compiles them and executes
-nothing; the keeper, who runs as the user, puts what it hands over into the store. So a process that
-ran engine code never writes what a later one executes.
+The run only *names* files; a process of its own, behind a wall of its own, compiles them and
+executes nothing; the keeper, who runs as the user, puts what it hands over into the store. So a
+process that ran engine code never writes what a later one executes.
 """
 
 import contextlib
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -67,7 +68,7 @@ class Compiler:
     def stop(self) -> None:
         """End it now."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, 9)
+            os.kill(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
@@ -87,6 +88,7 @@ def _store(path: Path, data: bytes) -> bool:
 
 def _be_compiler(request: Request, names: int, compiled: int) -> NoReturn:
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for fd in range(3):
             os.dup2(os.open(os.devnull, os.O_RDWR), fd)
         os.closerange(3, min(names, compiled))

@@ -34,6 +34,7 @@ def be_init(
         note: why there is no process namespace; None if there is one.
     """
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the keeper's way to stop is not ours
         _close_all_but(control, answers, *(() if kept is None else (kept,)))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         wall = enter(request)

@@ -1,7 +1,7 @@
 """The few system calls that Python 3.11 does not offer, through ctypes.
 
-Each wrapper raises `OSError` with the call's name. Sources: man-pages of section 2, and the kernel's
-uapi headers for the constants.
+Each wrapper raises `OSError` with the call's name. Sources: man-pages of section 2, and the
+kernel's uapi headers for the constants.
 """
 
 import ctypes
@@ -71,24 +71,24 @@ def syscall(number: int, *arguments: int | ctypes._Pointer | bytes | None, name:
 
 
 def prctl(option: int, *arguments: int) -> None:
-    """prctl(2)."""
+    """Set an attribute of this process (man 2 prctl)."""
     padded = [ctypes.c_ulong(a) for a in (*arguments, 0, 0, 0, 0)[:4]]
     _checked(int(_libc.prctl(ctypes.c_int(option), *padded)), f"prctl {option}")
 
 
 def prctl_pointer(option: int, mode: int, pointer: "ctypes._CArgObject") -> None:
-    """prctl(2) whose second argument is a pointer."""
+    """The same where the second argument is a pointer."""
     result = _libc.prctl(ctypes.c_int(option), ctypes.c_ulong(mode), pointer, 0, 0)
     _checked(int(result), f"prctl {option}")
 
 
 def unshare(flags: int) -> None:
-    """unshare(2)."""
+    """Leave shared namespaces for new ones (man 2 unshare)."""
     _checked(int(_libc.unshare(ctypes.c_int(flags))), "unshare")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """mount(2)."""
+    """Mount a file system (man 2 mount)."""
     result = _libc.mount(
         source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), data.encode()
     )
@@ -96,12 +96,12 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 
 def detach(target: str) -> None:
-    """umount2(2), lazily."""
+    """Unmount as soon as nobody uses it (man 2 umount2)."""
     _checked(int(_libc.umount2(target.encode(), MNT_DETACH)), "umount", target)
 
 
 def pivot_root(new_root: str, put_old: str) -> None:
-    """pivot_root(2)."""
+    """Exchange the root file system (man 2 pivot_root)."""
     number = _SYS_PIVOT_ROOT[platform.machine()]
     syscall(number, new_root.encode(), put_old.encode(), name="pivot_root")
 
