@@ -35,21 +35,23 @@ def run(args: argparse.Namespace) -> int:
     """Search and print what was found."""
     from sqlmodel import col, select
 
-    from app.db import session
+    from app.commands.catalog import catalog
     from app.exceptions import BadInputError
     from app.models import Entry
     from app.search import Filters, search
     from app.services.entries import dataset_version
     from app.services.listing import find_release, summaries
+    from app.settings import load_settings
 
     if not 1 <= args.limit <= _MOST:
         raise BadInputError(f"--limit is {args.limit}; it goes from 1 to {_MOST}.")
     text = sys.stdin.read() if args.words == ["-"] else " ".join(args.words)
-    with session() as db:
+    settings = load_settings()
+    with catalog(settings) as db:
         release = find_release(db, args.package, args.release) if args.release else None
         named = f"{release.package}=={release.version}" if release else ""
         filters = Filters(package=args.package, release=named, family=args.family)
-        found = search(db, text + " ", filters, limit=args.limit)
+        found = search(db, text + " ", filters, limit=args.limit, settings=settings)
         ids = [hit.id for hit in found.hits]
         entries = {e.id: e for e in db.exec(select(Entry).where(col(Entry.id).in_(ids)))}
         rows = summaries(db, [entries[i] for i in ids if i in entries], release)

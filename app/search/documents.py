@@ -30,6 +30,8 @@ class Document:
     """Its id, slug and aliases."""
     functions: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+    """What is checked, where the source gives no words."""
     text: str = ""
     """What was written about it by hand."""
     marks: list[str] = field(default_factory=list)
@@ -64,6 +66,7 @@ def read_documents(db: Session) -> list[Document]:
                 keys=[entry.id, *([entry.slug] if entry.slug else []), *aliases[entry.id]],
                 functions=_distinct(place.functions),
                 files=_distinct(place.files),
+                conditions=_distinct(place.conditions),
                 text=_text_of(written.get(entry.id)),
                 marks=marks_of(
                     package=entry.package,
@@ -82,6 +85,7 @@ class _Places:
     templates: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
 
 
 def _places(db: Session, successor: dict[str, str]) -> dict[str, _Places]:
@@ -102,6 +106,11 @@ def _places(db: Session, successor: dict[str, str]) -> dict[str, _Places]:
         place.templates.append(row[1])
         place.functions.append(row[2])
         place.files.append(row[3])
+    wordless = select(Site.entry_id, Site.guards).where(Site.template == "").join(Release)
+    for entry_id, guards in db.exec(wordless.order_by(col(Release.ordinal).desc())):
+        place = places[_newest(entry_id, successor)]
+        if guards and not place.conditions:
+            place.conditions.append(str(guards[-1]["text"]))
     return places
 
 

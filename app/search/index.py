@@ -170,7 +170,7 @@ def _fields(document: Document, rank: int) -> tantivy.Document:
             document.family,
         ]
     )
-    place = "\n".join([*map(spread, document.functions), *map(spread, document.files)])
+    place = "\n".join(map(spread, [*document.functions, *document.files, *document.conditions]))
     return tantivy.Document(
         id=[document.id],
         keys=[key.lower() for key in document.keys],

@@ -100,9 +100,13 @@ def _make(db: Session, folder: Path) -> SearchIndex:
 def _prune(newest: Path) -> None:
     """Remove folders of older states, and what a killed process left behind."""
     for old in newest.parent.iterdir():
-        ours = old.name.startswith((_PREFIX, _BUILDING)) and old != newest
+        if old == newest or not old.name.startswith((_PREFIX, _BUILDING)):
+            continue
         try:
-            if ours and time.time() - old.stat().st_mtime > _KEPT_SECONDS:
-                shutil.rmtree(old, ignore_errors=True)
+            if time.time() - old.stat().st_mtime > _KEPT_SECONDS:
+                if old.is_dir():
+                    shutil.rmtree(old, ignore_errors=True)
+                else:
+                    old.unlink()
         except OSError:
             continue  # gone already
