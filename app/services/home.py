@@ -3,6 +3,7 @@
 import re
 from typing import Literal
 
+from sqlalchemy import case
 from sqlmodel import Session, col, func, select
 
 from app.models import Change, Entry, Explanation, Public, Release, Run, Site
@@ -12,6 +13,7 @@ from app.services.records import Summary
 from app.services.releases import newest_release
 
 CHANGED = 12
+_SHORTEST, _LONGEST = 25, 160
 _LAUNCH = re.compile(
     r"(?:^|[\s;&|])(?:python[\d.]*\s+-m\s+(?:sglang|vllm)\S*|sglang\s+serve|vllm\s+serve|"
     r"sglang\.launch_server)(?:\s|$)"
@@ -112,12 +114,20 @@ def _changed(db: Session, release: Release) -> list[Summary]:
         .join(Change, col(Change.entry_id) == col(Entry.id))
         .join(Site, (col(Site.entry_id) == col(Entry.id)) & (Site.release_id == release.id))
         .where(Change.release_id == release.id, col(Change.status).in_(("new", "reworded")))
-        .order_by(col(Entry.explained).desc(), col(Entry.error_type) == "log", col(Entry.template))
+        .order_by(
+            col(Entry.explained).desc(),
+            case(
+                (col(Entry.error_type) == "argument", 0),
+                (col(Entry.template).startswith("--"), 0),
+                else_=1,
+            ),
+            func.length(col(Entry.template)).desc(),
+        )
     )
     seen: dict[str, Entry] = {}
     status: dict[str, str] = {}
     for entry, what in db.exec(wanted):
-        if entry.error_type in {"exception", "argument"} and "{" not in entry.template[:1]:
+        if _readable(entry):
             seen.setdefault(entry.id, entry)
             status[entry.id] = what
         if len(seen) == CHANGED:
@@ -126,6 +136,12 @@ def _changed(db: Session, release: Release) -> list[Summary]:
     for row in rows:
         row.status = status[row.id]
     return rows
+
+
+def _readable(entry: Entry) -> bool:
+    """A refusal whose message says something before its values are known."""
+    words = entry.template.partition("{")[0]
+    return entry.error_type in {"exception", "argument"} and _SHORTEST < len(words) < _LONGEST
 
 
 def _claims(db: Session) -> tuple[int, int]:

@@ -254,11 +254,16 @@ def _changed(status: str, release: Release) -> ColumnElement[bool]:
 
 
 def _ordered(conditions: list[ColumnElement[bool]]) -> SelectOfScalar[Entry]:
-    """Explained entries first, then by words."""
+    """Explained entries first, log lines and what has no words last, then by words."""
     return (
         select(Entry)
         .where(*conditions)
-        .order_by(case((col(Entry.explained), 0), else_=1), col(Entry.template), col(Entry.id))
+        .order_by(
+            case((col(Entry.explained), 0), else_=1),
+            case((col(Entry.template) == "", 2), (col(Entry.error_type) == "log", 1), else_=0),
+            col(Entry.template),
+            col(Entry.id),
+        )
     )
 
 

@@ -34,6 +34,13 @@ _STATUS_WORDS = {
 }
 
 
+_GUARDS = {
+    "if": "if", "else": "not", "exit": "not", "assert": "assert", "match": "case",
+    "loop": "for each", "except": "on", "check": "check",
+}  # fmt: skip
+"""How a guard reads; for `else` and `exit` its condition did not hold."""
+
+
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """The Jinja environment; undefined names are errors, everything is escaped."""
@@ -61,6 +68,9 @@ def environment() -> Environment:
         "query": lambda pairs: urlencode({k: v for k, v in pairs.items() if v}),
         "segment": lambda text: quote(text, safe=""),
         "shape": shown_value,
+        "words_of": words_of,
+        "leaf": lambda path: path.rpartition("/")[2],
+        "guard": lambda kind: _GUARDS.get(kind, kind),
     }
     env.globals |= {"asset": asset_url, "json_ld": json_ld}
     return env
@@ -102,8 +112,19 @@ def options(values: list[Any]) -> list[tuple[str, str]]:
     return [(v, v) if isinstance(v, str) else (v.value, f"{v.value} ({v.count:,})") for v in values]
 
 
+def words_of(row: Any) -> Markup:
+    """What an entry says: its message, or the condition that stands in for one."""
+    if row.error_message.strip():
+        return message_html(row.error_message)
+    if row.condition:
+        return Markup('<code class="stands-in">{}</code>').format(row.condition)
+    return Markup('<i class="dim">no message</i>')
+
+
 def shown_value(value: Any) -> str:
-    """A recorded value as one short line."""
+    """A recorded value as one short line; a long fraction is rounded for the eye."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= 300 else text[:297] + "…"  # noqa: PLR2004  # a line, not a dump
 
