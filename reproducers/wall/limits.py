@@ -38,7 +38,9 @@ def apply(limits: Limits, *, own_user: bool, device: str) -> list[str]:
         # Where the user has other processes, those are counted too: leave them their number.
         others = 0 if own_user else _threads_of_user(os.geteuid())
         _set(resource.RLIMIT_NPROC, limits.processes + others)
-        words.append(f"processes: {limits.processes}, threads included")
+        # The kernel does not count the processes of root; the keeper does, of everybody.
+        how = ", threads included" if os.geteuid() != 0 else ", counted from outside"
+        words.append(f"processes: {limits.processes}{how}")
     return words
 
 

@@ -101,6 +101,8 @@ def become(uid: int, gid: int) -> None:
     Raises:
         OSError: this machine does not allow it.
     """
+    if syscalls.AVAILABLE:
+        syscalls.bound_capabilities()
     if os.geteuid() == 0 and uid != 0:
         os.setgroups([])
         os.setresgid(gid, gid, gid)

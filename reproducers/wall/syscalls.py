@@ -144,13 +144,17 @@ class _CapHeader(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
 
-def drop_capabilities() -> None:
-    """Give up every capability of this thread, now and over any later exec."""
+def bound_capabilities() -> None:
+    """Make sure that no program run from here on can gain a capability; needs CAP_SETPCAP."""
     for capability in range(LAST_CAPABILITY + 1):
         try:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError:
             break  # past the last one that this kernel knows, or not allowed to
+
+
+def drop_capabilities() -> None:
+    """Give up every capability of this thread."""
     header = _CapHeader(version=_CAPABILITY_VERSION_3, pid=0)
     nothing = (ctypes.c_uint32 * 6)()
     number = _SYS_CAPSET[platform.machine()]

@@ -86,7 +86,7 @@ class Watch:
                     raise CallerGoneError
             if now >= next_look:
                 next_look = now + _TICK
-                self._look_at_memory(init)
+                self._look_at(limits.descendants(init))
 
     def conclude(self) -> Result:
         """The one result: the worker's, or what became of it."""
@@ -135,12 +135,14 @@ class Watch:
             self._events += 1
             self._send(dump(message))
 
-    def _look_at_memory(self, init: int) -> None:
+    def _look_at(self, pids: list[int]) -> None:
+        """Bounds over all processes of the run together."""
         allowed = self._limits.memory_bytes
-        if allowed is None:
-            return
-        if limits.memory_of([init, *limits.descendants(init)], allowed) > allowed:
+        if allowed is not None and limits.memory_of(pids, allowed) > allowed:
             self._give_up("died", f"used more than {allowed >> 20} MiB of memory; ended")
+        processes = self._limits.processes
+        if processes is not None and len(pids) > processes:
+            self._give_up("died", f"started more than {processes} processes; ended")
 
 
 def _why_ended(code: int | None) -> str:

@@ -11,10 +11,26 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.runs import execute, passed, stream
-from reproducers.protocol import Event, Limits, Result
+from reproducers.protocol import Event, Limits, Result, dump
 from tests.runs.toys import NAME_ONESELF, SITE, Toys, gone, processes_named, token
 
-HANG = "import time\ndef trigger(subject):\n    {name}\n    print('waiting', flush=True)\n    time.sleep(600)\n"
+HANG = """
+    import time
+
+    def trigger(subject):
+        {name}
+        print("waiting", flush=True)
+        time.sleep(600)
+"""
+CALLER = """
+import sys
+from pathlib import Path
+
+from app.runs import execute
+from reproducers.protocol import load_request
+
+execute(load_request(Path(sys.argv[1]).read_text()))
+"""
 
 
 def test_a_trigger_passes_by_class_words_and_place(toys: Toys) -> None:
@@ -93,9 +109,12 @@ def test_a_trigger_that_returns_is_told(toys: Toys) -> None:
 
 
 def test_events_come_while_it_runs_and_the_result_comes_last(toys: Toys) -> None:
-    speaking = "def trigger(subject):\n    subject.value('n', 5)\n    print('hello')\n" + (
-        "    subject.load('toy.engine').check(5)\n"
-    )
+    speaking = """
+        def trigger(subject):
+            subject.value("n", 5)
+            print("hello")
+            subject.load("toy.engine").check(5)
+    """
     messages = list(stream(toys.request(reproducer=speaking)))
     assert isinstance(messages[-1], Result)
     events = [m for m in messages if isinstance(m, Event)]
@@ -186,15 +205,8 @@ def test_a_caller_that_stops_listening_leaves_nothing(toys: Toys) -> None:
 def test_a_caller_that_is_killed_leaves_no_process(toys: Toys, tmp_path: Path) -> None:
     name = token()
     request = toys.request(reproducer=HANG.format(name=NAME_ONESELF.format(name=name)))
-    from reproducers.protocol import dump
-
     (tmp_path / "request.json").write_text(dump(request))
-    script = (
-        "import sys; from pathlib import Path; from app.runs import execute; "
-        "from reproducers.protocol import load_request; "
-        "execute(load_request(Path(sys.argv[1]).read_text()))"
-    )
-    caller = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "request.json")])
+    caller = subprocess.Popen([sys.executable, "-c", CALLER, str(tmp_path / "request.json")])
     deadline = time.monotonic() + 15
     while not processes_named(name) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -207,15 +219,8 @@ def test_a_caller_that_is_killed_leaves_no_process(toys: Toys, tmp_path: Path) -
 def test_ctrl_c_leaves_no_process(toys: Toys, tmp_path: Path) -> None:
     name = token()
     request = toys.request(reproducer=HANG.format(name=NAME_ONESELF.format(name=name)))
-    from reproducers.protocol import dump
-
     (tmp_path / "request.json").write_text(dump(request))
-    script = (
-        "import sys; from pathlib import Path; from app.runs import execute; "
-        "from reproducers.protocol import load_request; "
-        "execute(load_request(Path(sys.argv[1]).read_text()))"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "request.json")]
+    command = [sys.executable, "-c", CALLER, str(tmp_path / "request.json")]
     caller = subprocess.Popen(command, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 15
     while not processes_named(name) and time.monotonic() < deadline:
@@ -234,9 +239,13 @@ def test_the_scratch_folder_is_removed(toys: Toys) -> None:
 
 
 def test_what_is_printed_names_no_folder_of_this_machine(toys: Toys) -> None:
-    telling = "import os, sys\ndef trigger(subject):\n    print(os.getcwd(), sys.prefix)\n" + (
-        "    print(subject.load('toy.engine').__file__)\n"
-    )
+    telling = """
+        import os, sys
+
+        def trigger(subject):
+            print(os.getcwd(), sys.prefix)
+            print(subject.load("toy.engine").__file__)
+    """
     result = execute(toys.request(reproducer=telling))
     assert result.stdout == "scratch python\ntoy/engine.py\n"
 

@@ -1,7 +1,5 @@
-"""Toy releases with one check, and reproducers for them: real subprocesses, no torch, no network."""
+"""Toy releases with one check, and reproducers for them: real subprocesses, but no torch."""
 
-import ctypes
-import os
 import textwrap
 import time
 import uuid
@@ -120,13 +118,3 @@ NAME_ONESELF = "import ctypes; ctypes.CDLL(None).prctl(15, {name!r}.encode())"
 def token() -> str:
     """A name that no other process has."""
     return f"t{uuid.uuid4().hex[:12]}"
-
-
-def is_root() -> bool:
-    """Whether the tests themselves run as root."""
-    return os.geteuid() == 0
-
-
-def libc() -> ctypes.CDLL:
-    """The C library."""
-    return ctypes.CDLL(None, use_errno=True)
