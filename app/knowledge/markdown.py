@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
@@ -28,6 +29,8 @@ _ATTRIBUTES = {
     "pre": {"class"},
     "ol": {"start"},
 }
+_MARK = re.compile(r"[a-z][a-z0-9]*")
+_BELOW = {"h1": "h3", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h5", "h6": "h5"}
 _FORMATTER = HtmlFormatter(nowrap=True)
 
 
@@ -46,15 +49,23 @@ def code_html(code: str, language: str = "") -> str:
 
 def _fence(code: str, language: str, rest: str) -> str:
     """A fenced block: `<pre class="code LANG"><code>…`; the second word of the info is a class."""
-    words = re.sub(r"[^a-z0-9 ]", "", f"{language} {rest}".lower()).split()
-    body = code_html(code.rstrip("\n"), words[0] if words else "")
-    return f'<pre class="{" ".join(["code", *words])}"><code>{body}</code></pre>'
+    marks = [word for word in (language, *rest.split()) if _MARK.fullmatch(word)]
+    body = code_html(code.rstrip("\n"), language)
+    return f'<pre class="{" ".join(["code", *marks])}"><code>{body}</code></pre>'
 
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "highlight": _fence})
+    parser.core.ruler.push("lower_headings", _lower_headings)
     return parser.enable(["table", "strikethrough"])
+
+
+def _lower_headings(state: StateCore) -> None:
+    """The page has its own first two levels; those of a text come below."""
+    for token in state.tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = _BELOW[token.tag]
 
 
 def markdown_html(text: str) -> str:
