@@ -6,7 +6,7 @@ the assertions that held. Outermost first, in the order of the source.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from app.scanner.expressions import text_of
@@ -71,17 +71,20 @@ def _catches_all(node: ast.Match) -> bool:
 
 def passed_by(statement: ast.stmt) -> list[Pending]:
     """What is known after a statement was passed: exits not taken, assertions that held."""
-    if isinstance(statement, ast.If):
-        return _exits(statement)
-    if isinstance(statement, ast.Assert):
-        return [Pending("assert", statement.test, statement.lineno)]
-    if isinstance(statement, ast.Try) and statement.handlers:
-        return [
-            Pending("exit", h.type, h.lineno, "except ")
-            for h in statement.handlers
-            if h.type is not None and leaves(h.body)
-        ]
-    return []
+    known = _PASSED.get(type(statement))
+    return known(statement) if known is not None else []
+
+
+def _held(statement: ast.Assert) -> list[Pending]:
+    return [Pending("assert", statement.test, statement.lineno)]
+
+
+def _not_caught(statement: ast.Try) -> list[Pending]:
+    return [
+        Pending("exit", h.type, h.lineno, "except ")
+        for h in statement.handlers
+        if h.type is not None and leaves(h.body)
+    ]
 
 
 def _exits(node: ast.If) -> list[Pending]:
@@ -93,6 +96,16 @@ def _exits(node: ast.If) -> list[Pending]:
             break
         node = node.orelse[0]
     return out
+
+
+_PASSED: Final[dict[type[ast.stmt], Callable[..., list[Pending]]]] = {
+    ast.If: _exits,
+    ast.Assert: _held,
+    ast.Try: _not_caught,
+}
+
+PASSABLE: Final = frozenset(_PASSED)
+"""Statements after which something is known."""
 
 
 class Texts:

@@ -11,7 +11,8 @@ from typing import Final, Protocol
 from app.scanner.identity import bare_class
 from app.scanner.library import Library
 from app.scanner.packages import package_facts
-from app.scanner.reading import Answer, Finisher, quietly
+from app.scanner.finish import Finisher
+from app.scanner.reading import quietly
 from app.scanner.records import ScannedSite
 from app.scanner.release import number_sites
 from app.scanner.sites import read_file
@@ -51,16 +52,16 @@ def locate(wheel: Wheel, wanted: Wanted | Iterable[Wanted]) -> list[ScannedSite]
     words = [_words(text) for text, _ in keys]
     facts = package_facts(wheel.package)
     finish = Finisher(wheel.package)
-    found = Answer()
+    found: list[ScannedSite] = []
     with quietly():
         for name in names:
             raw = wheel.read(name)
             if any(all(w in raw for w in each) for each in words if each):
-                sites = read_file(library.module(name), library, facts).sites
-                finish([s for s in sites if _wanted(s, keys)], found)
-    found.sites.sort(key=lambda s: (s.file, s.line, s.end_line))
-    number_sites(found.sites)
-    return found.sites
+                sites = read_file(library.module(name), library, facts, finish).sites
+                found += [s for s in sites if _wanted(s, keys)]
+    found.sort(key=lambda s: (s.file, s.line, s.end_line))
+    number_sites(found)
+    return found
 
 
 def _key(item: Wanted) -> tuple[str, str]:
@@ -70,8 +71,7 @@ def _key(item: Wanted) -> tuple[str, str]:
 
 
 def _wanted(site: ScannedSite, keys: set[tuple[str, str]]) -> bool:
-    text = skeleton(site.template)
-    return (text, "") in keys or (text, site.error_class) in keys
+    return (site.words, "") in keys or (site.words, site.error_class) in keys
 
 
 def _words(text: str) -> list[bytes]:
@@ -79,4 +79,3 @@ def _words(text: str) -> list[bytes]:
     literal = " ".join(p for p in parse(text) if isinstance(p, str))
     words = sorted(set(_WORD.findall(literal)), key=len, reverse=True)
     return [w.encode() for w in words[:_MOST_WORDS]]
-

@@ -99,6 +99,8 @@ def read(node: ast.expr | None, scope: Scope, depth: int = 0) -> list[Variant]:
 
 def best_first(variants: list[Variant]) -> list[Variant]:
     """Distinct variants, those with words; the richest first. One without words if none has any."""
+    if len(variants) < 2:  # noqa: PLR2004  # nothing to choose
+        return variants
     seen: set[tuple[str | Hole, ...]] = set()
     out = []
     for variant in sorted(variants, key=literal_length, reverse=True):
@@ -436,34 +438,61 @@ def assigned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Mapping[str, A
     if known is not None:
         return known
     out: dict[str, Assigned] = defaultdict(list)
-    stack: list[ast.AST] = list(function.body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            continue
-        _note(node, out)
-        stack.extend(ast.iter_child_nodes(node))
+    _note_all(function.body, out)
     for values in out.values():
         values.sort(key=lambda v: v[0])
     function._assigned = out  # type: ignore[union-attr]  # noqa: SLF001  # lives with the node
     return out
 
 
-def _note(node: ast.AST, out: dict[str, Assigned]) -> None:
+def _note_all(body: Sequence[ast.stmt], out: dict[str, Assigned]) -> None:
+    for node in body:
+        kind = type(node)
+        if kind in _PLAIN_STATEMENTS:
+            continue
+        _note(node, out)
+        if kind in _WITH_BODIES:
+            for name in ("body", "orelse", "finalbody"):
+                _note_all(getattr(node, name, ()), out)
+            for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+                _note_all(part.body, out)
+
+
+_PLAIN_STATEMENTS: Final = frozenset(
+    {ast.Expr, ast.Return, ast.Raise, ast.Assert, ast.Pass, ast.FunctionDef, ast.ClassDef}
+)
+_WITH_BODIES: Final = frozenset(
+    {
+        ast.If,
+        ast.For,
+        ast.AsyncFor,
+        ast.While,
+        ast.With,
+        ast.AsyncWith,
+        ast.Try,
+        ast.TryStar,
+        ast.Match,
+    }
+)
+
+
+def _note(node: ast.stmt, out: dict[str, Assigned]) -> None:
     if isinstance(node, ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 out[target.id].append((node.lineno, "=", node.value))
             elif isinstance(target, ast.Tuple | ast.List):
                 _note_names(target, "unpack", node.value, out)
-    elif isinstance(node, ast.AnnAssign | ast.NamedExpr | ast.AugAssign):
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
         if isinstance(node.target, ast.Name) and node.value is not None:
             how = "+=" if isinstance(node, ast.AugAssign) else "="
             out[node.target.id].append((node.lineno, how, node.value))
     elif isinstance(node, ast.For | ast.AsyncFor):
         _note_names(node.target, "for", node.iter, out)
-    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-        _note_names(node.optional_vars, "with", node.context_expr, out)
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        for item in node.items:
+            if item.optional_vars is not None:
+                _note_names(item.optional_vars, "with", item.context_expr, out)
 
 
 def _note_names(target: ast.expr, how: str, value: ast.expr, out: dict[str, Assigned]) -> None:

@@ -275,7 +275,9 @@ def bind(
     names = [x.arg for x in (*a.posonlyargs, *a.args)]
     if skip_self and names:
         names = names[1:]
-    bound: dict[str, tuple[ast.expr | None, Scope]] = dict.fromkeys(parameters(function), (None, scope))
+    bound: dict[str, tuple[ast.expr | None, Scope]] = dict.fromkeys(
+        parameters(function), (None, scope)
+    )
     defaults: Sequence[tuple[str, ast.expr | None]] = [
         *zip(reversed(names), reversed(a.defaults), strict=False),
         *zip((x.arg for x in a.kwonlyargs), a.kw_defaults, strict=True),

@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from app.scanner.identity import entry_id
+from app.scanner.finish import Finisher
 from app.scanner.library import Library
 from app.scanner.packages import package_facts
 from app.scanner.records import ScannedSite
 from app.scanner.sites import read_file
-from app.scanner.templates import parse, self_test
 
 NATIVE_SUFFIXES: Final = (
     ".cuh", ".cu", ".h", ".cpp", ".hpp", ".hip", ".cc", ".c", ".inl", ".mm", ".metal",
@@ -46,7 +45,7 @@ class Answer:
 
 
 def read_part(
-    part: Part, library: Library, read: Callable[[str], bytes], *, batch: int = 4_000_000
+    part: Part, library: Library, read: Callable[[str], bytes], *, batch: int = 2_000_000
 ) -> Iterator[Answer]:
     """Read the files of a share, giving an answer every few megabytes.
 
@@ -62,15 +61,16 @@ def read_part(
     with quietly():
         for path in part.python:
             module = library.module(path)
-            found = read_file(module, library, facts)
+            found = read_file(module, library, facts, finish)
             if found.problem:
                 answer.unparsed.append({"file": path, "reason": found.problem})
             answer.reraised += found.reraised
-            finish(found.sites, answer)
+            answer.sites += found.sites
             answer.bytes_read += len(module.text)
             if answer.bytes_read >= batch:
                 yield answer
                 answer = Answer()
+    answer.failed_patterns += finish.failed
     yield answer
 
 
@@ -80,33 +80,6 @@ def quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-class Finisher:
-    """Gives sites their entry id and family and tests their patterns; equal ones only once."""
-
-    def __init__(self, package: str) -> None:
-        """For the sites of one package."""
-        self._package = package
-        self._tested: dict[str, bool] = {}
-
-    def __call__(self, sites: list[ScannedSite], answer: Answer) -> None:
-        """Finish the sites and add them to the answer."""
-        for site in sites:
-            site.entry_id = entry_id(
-                self._package, site.error_class, site.template, condition=site.condition
-            )
-            if site.pattern and not self._matches(site):
-                answer.failed_patterns.append(
-                    {"file": site.file, "line": site.line, "template": site.template}
-                )
-        answer.sites += sites
-
-    def _matches(self, site: ScannedSite) -> bool:
-        known = self._tested.get(site.pattern)
-        if known is None:
-            known = self._tested[site.pattern] = self_test(parse(site.template), site.pattern)
-        return known
 
 
 def run_part(part: Part, names: list[str]) -> Iterator[Answer]:

@@ -1,5 +1,6 @@
 """What a scan gives: sites, and the release they are from. Plain data, no database."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,11 @@ from app.scanner.templates import Hole
 
 @dataclass(slots=True)
 class ScannedSite:
-    """One raise, assert, check, log line or error response in a release's source."""
+    """One raise, assert, check, log line or error response in a release's source.
+
+    Holes and guards are kept as JSON text, as they are stored: a release has 30,000 sites, and
+    most are never looked at one by one. The properties read them.
+    """
 
     kind: str
     """raise | assert | argparse | http | log | native."""
@@ -18,9 +23,12 @@ class ScannedSite:
     checks, `?` where the source does not say."""
     template: str
     """See `app.scanner.templates`; empty where there is no message."""
-    holes: tuple[Hole, ...]
+    holes_json: str
+    """[{"expr","conversion","format"}] in order."""
     pattern: str
     """Regex for a whole message, a group a hole; empty where there is no message."""
+    words: str
+    """The template with empty holes and folded white space."""
     condition: str
     """Stands in for the message where that has no words of its own; empty otherwise."""
     file: str
@@ -29,13 +37,26 @@ class ScannedSite:
     """Qualified name, empty at module level."""
     line: int
     end_line: int
-    guards: tuple[Guard, ...]
+    guards_json: str
+    """[{"text","kind","line"}], outermost first; see `app.scanner.guards.Guard`."""
+    nearest: str
+    """The innermost condition with its kind, `if x is None`; empty where there is none."""
     form: str
     """How the message is written: literal, fstring, percent, format, concatenation, ..."""
+    entry_id: str
     http_status: int | None = None
     family: str | None = None
-    entry_id: str = ""
     site_id: str = ""
+
+    @property
+    def holes(self) -> list[Hole]:
+        """The holes of the template, in order."""
+        return [Hole(**h) for h in json.loads(self.holes_json)]
+
+    @property
+    def guards(self) -> list[Guard]:
+        """The conditions on the way to the site, outermost first."""
+        return [Guard(**g) for g in json.loads(self.guards_json)]
 
     @property
     def recovered(self) -> bool:

@@ -9,9 +9,11 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from app.scanner.blocks import Block, blocks
+from app.scanner.finish import Finisher
 from app.scanner.library import Library, Module
 from app.scanner.packages import PackageFacts
 from app.scanner.records import ScannedSite
@@ -34,9 +36,15 @@ class FileSites:
     """Why a part of the file could not be read."""
 
 
-def markers_of(facts: PackageFacts) -> tuple[bytes, ...]:
-    """Pieces of source that announce a call of interest."""
-    return (*MARKERS, *HELPER_MARKERS, *(f"{name}(".encode() for name in facts.http))
+@cache
+def markers_of(http: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Pieces of source that announce a call of interest; none holds another.
+
+    Args:
+        http: names of the package's HTTP error functions.
+    """
+    every = {*MARKERS, *HELPER_MARKERS, *(f"{name}(".encode() for name in http)}
+    return tuple(m for m in sorted(every) if not any(o != m and o in m for o in every))
 
 
 def find_marks(text: bytes, calls: Iterable[bytes]) -> tuple[list[int], list[int]]:
@@ -63,22 +71,29 @@ def find_marks(text: bytes, calls: Iterable[bytes]) -> tuple[list[int], list[int
     return statements, found
 
 
-def read_file(module: Module, library: Library, facts: PackageFacts) -> FileSites:
-    """All error sites of a file."""
+def read_file(module: Module, library: Library, facts: PackageFacts, finish: Finisher) -> FileSites:
+    """All error sites of a file.
+
+    Args:
+        module: the file.
+        library: the wheel's Python files, for names from elsewhere.
+        facts: what is special about the package.
+        finish: makes the sites.
+    """
     out = FileSites(problem=module.problem)
     text = module.text
-    statements, calls = find_marks(text, markers_of(facts))
+    statements, calls = find_marks(text, markers_of(tuple(facts.http)))
     if not statements and not calls:
         return out
-    walker = Walker(module, library, facts, calls)
+    walker = Walker(module, library, facts, finish, calls)
     marks = sorted({*statements, *calls})
     pieces = [Block(0, len(text))] if len(text) <= _SMALL else blocks(text, marks)
     if pieces is None or _walk_pieces(walker, pieces) is not None:
-        walker = Walker(module, library, facts, calls)
+        walker = Walker(module, library, facts, finish, calls)
         error = _walk_pieces(walker, [Block(0, len(text))])
         if error is not None:
             out.problem = out.problem or error
-            walker = Walker(module, library, facts, calls)
+            walker = Walker(module, library, facts, finish, calls)
             _walk_pieces(walker, pieces or [], go_on=True)
     out.reraised = walker.reraised
     out.sites = walker.sites

@@ -71,7 +71,7 @@ class Shown(NamedTuple):
 
 
 MARKERS: Final = (
-    b".warn", b".error", b".exception(", b".critical(", b".fatal(", b"choices", b"_check",
+    b".warn", b".error", b".exception(", b".critical(", b".fatal(", b"choices", b"._check",
     b"static_assert(", b"device_assert(", b"set_exception(", b"sys.exit(",
 )  # fmt: skip
 """Pieces of source without which there is no such call; HTTP functions are added per package."""

@@ -8,8 +8,9 @@ A template is text with holes. As a string it is written like the inside of an f
 
 `parse(render(parts)) == parts` holds for all templates. `skeleton` empties the holes and folds
 white space: it is what identity is computed from. `pattern` is a regex without flags that matches
-a whole message of the template, one group a hole; white space in it matches any white space, since
-logs wrap lines. `self_test` produces a message and matches it: the scanner does so for each site.
+a whole message of the template, one group a hole; line breaks and runs of spaces in it match any
+white space, since logs and terminals change them. `self_test` produces a message and matches it:
+the scanner does so for each site.
 """
 
 import re
@@ -19,6 +20,7 @@ from typing import NamedTuple
 __all__ = [
     "Hole",
     "Parts",
+    "has_words",
     "literal_length",
     "longest_literal",
     "parse",
@@ -43,8 +45,10 @@ class Hole(NamedTuple):
 
 Parts = Sequence[str | Hole]
 
-_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
-_SPACE = re.compile(r"\s+")
+_ESCAPES = {ord(c): "\\" + c for c in "\\.^$*+?{}[]|()"}
+_RUN = re.compile(r"\s{2,}|[^\S ]")
+_LEADING = re.compile(r"\A(?:\\s\+| )+")
+_TRAILING = re.compile(r"(?:\\s\+| )+\Z")
 _WORD = re.compile(r"[^\W_]", re.UNICODE)
 _SPEC = re.compile(r"(?:.?[<>=^])?[+\- ]?z?#?0?(\d*)[,_]?(?:\.\d+)?([a-zA-Z%]?)\Z", re.DOTALL)
 _SPACES_SPECIFIC_FILL = re.compile(r"[^\s0][<>=^]")
@@ -179,12 +183,17 @@ def skeleton(template: str | Parts) -> str:
         part.replace("{", "{{").replace("}", "}}") if isinstance(part, str) else "{}"
         for part in parts
     )
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def literal_length(parts: Parts) -> int:
     """How many letters and digits of the message are fixed."""
     return sum(len(_WORD.findall(part)) for part in parts if isinstance(part, str))
+
+
+def has_words(parts: Parts) -> bool:
+    """Whether any letter or digit of the message is fixed."""
+    return any(isinstance(part, str) and _WORD.search(part) for part in parts)
 
 
 def longest_literal(template: str | Parts) -> str:
@@ -193,18 +202,15 @@ def longest_literal(template: str | Parts) -> str:
     return max((p for p in parts if isinstance(p, str)), key=len, default="")
 
 
-def _escape(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text)
-
-
 def _literal(text: str, *, first: bool, last: bool) -> str:
-    """A fixed part as a regex; white space at the message's ends may be missing in a log."""
-    words = _SPACE.split(text)
-    out = r"\s+".join(_escape(w) for w in words)
-    if first and not words[0]:
-        out = r"\s*" + out[3:]
-    if last and len(words) > 1 and not words[-1] and out.endswith(r"\s+"):
-        out = out[:-3] + r"\s*"
+    """A fixed part as a regex; only single spaces are sure to be kept by terminals and logs."""
+    out = text.translate(_ESCAPES)
+    if not text.isprintable() or "  " in text:
+        out = _RUN.sub(r"\\s+", out)
+    if first and text[:1].isspace():
+        out = r"\s*" + _LEADING.sub("", out)
+    if last and text[-1:].isspace():
+        out = _TRAILING.sub("", out) + r"\s*"
     return out
 
 

@@ -1,4 +1,4 @@
-"""The walk over a parsed stretch of a file: statements, the guards around them, the sites in them."""
+"""The walk over a parsed stretch of a file: its statements, the guards around them, the sites."""
 
 import ast
 from bisect import bisect_left
@@ -7,16 +7,15 @@ from typing import Final
 
 from app.scanner.blocks import Block
 from app.scanner.expressions import last_name, text_of
-from app.scanner.guards import Guard, Pending, Texts, passed_by
+from app.scanner.finish import Finisher, Spot
+from app.scanner.guards import PASSABLE, Guard, Pending, Texts, passed_by
 from app.scanner.library import Library, Module
 from app.scanner.messages import Scope, Variant, best_first, read
 from app.scanner.packages import PackageFacts
 from app.scanner.raised import form_of, what_is_raised
 from app.scanner.records import ScannedSite
 from app.scanner.surfaces import Shown, shown_by
-from app.scanner.templates import Hole, literal_length, pattern, render
 
-_NEAREST: Final = frozenset({"if", "else", "match", "except"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -24,7 +23,12 @@ class Walker:
     """Collects the sites of one file, stretch by stretch."""
 
     def __init__(
-        self, module: Module, library: Library, facts: PackageFacts, calls: Sequence[int]
+        self,
+        module: Module,
+        library: Library,
+        facts: PackageFacts,
+        finish: Finisher,
+        calls: Sequence[int],
     ) -> None:
         """A walker for one file.
 
@@ -32,6 +36,7 @@ class Walker:
             module: the file.
             library: the wheel's other files, for names from elsewhere.
             facts: what is special about the package.
+            finish: makes the sites.
             calls: offsets of the markers that announce a call of interest, in order.
         """
         self.module = module
@@ -39,6 +44,7 @@ class Walker:
         self.reraised = 0
         self._library = library
         self._facts = facts
+        self._finish = finish
         self._calls = calls
         self._offset = 0
         self._block = b""
@@ -86,7 +92,8 @@ class Walker:
         depth = len(self._guards)
         for node in body:
             self._statement(node)
-            self._guards += passed_by(node)
+            if type(node) in PASSABLE:
+                self._guards += passed_by(node)
         del self._guards[depth:]
 
     def _statement(self, node: ast.stmt) -> None:
@@ -109,7 +116,8 @@ class Walker:
             del self._guards[len(self._guards) - len(guards) :]
 
     def _if(self, node: ast.If) -> None:
-        self._look_into(node.test)
+        if self._marked:
+            self._look_into(node.test)
         self._guarded(node.body, Pending("if", node.test, node.lineno))
         self._guarded(node.orelse, Pending("else", node.test, node.lineno))
 
@@ -245,41 +253,11 @@ class Walker:
             guards = (*guards, check)
         line: int = node.lineno  # type: ignore[attr-defined]  # all are statements or expressions
         end: int = node.end_lineno or line  # type: ignore[attr-defined]  # as above
+        spot = Spot(self.module.path, ".".join(self._path), line + self._offset, end + self._offset)
         for variant in best_first(variants) or [[]]:
             self.sites.append(
-                ScannedSite(
-                    kind=kind,
-                    error_class=error_class.rpartition(".")[2],
-                    template=render(variant),
-                    holes=tuple(p for p in variant if isinstance(p, Hole)),
-                    pattern=pattern(variant, quoted=error_class == "KeyError") if variant else "",
-                    condition=""
-                    if literal_length(variant)
-                    else condition(kind, variant, guards, self._path),
-                    file=self.module.path,
-                    function=".".join(self._path),
-                    line=line + self._offset,
-                    end_line=end + self._offset,
-                    guards=guards,
-                    form=form,
-                    http_status=status,
-                )
+                self._finish.site(kind, error_class, variant, form, spot, guards, status=status)
             )
-
-
-def condition(kind: str, variant: Variant, guards: Sequence[Guard], path: Sequence[str]) -> str:
-    """What stands in for a message that has no words of its own.
-
-    The check itself for an assertion; the nearest condition for anything else, and the function's
-    name where there is none (methods that a subclass must write).
-    """
-    message = f"{render(variant)} " if variant else ""
-    if kind == "assert" and guards and guards[-1].kind == "assert":
-        return f"assert {guards[-1].text}" + (f", {message}".rstrip() if message else "")
-    nearest = next((g for g in reversed(guards) if g.kind in _NEAREST), None)
-    if nearest is None:
-        return f"{message}in {path[-1]}" if path else f"{message}at module level"
-    return f"{message}{nearest.kind} {nearest.text}".rstrip()
 
 
 _COMPOUND: Final = {

@@ -1,0 +1,358 @@
+"""Stores a scanned release: its sites, entries, and what changed against its neighbours.
+
+All or nothing: everything happens in the caller's transaction, so that a process killed in the
+middle leaves the database as it was. The order in which releases are loaded does not matter: changes
+are computed between neighbours in version order, and a release put in between has its neighbours'
+changes computed anew. An entry shows the wording of the newest release that has it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final
+
+from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy.orm import Session
+from sqlmodel import SQLModel
+
+from app.db import touch
+from app.exceptions import NotFoundError
+from app.loading.aliases import renew_aliases
+from app.models import Change, Entry, Release, Site, utc_now
+from app.scanner.finish import nearest
+from app.scanner.guards import Guard
+from app.scanner.history import EntryChange, Place, Telling, Words, compare
+from app.scanner.records import ScannedRelease, ScannedSite
+from app.scanner.release import ordinal
+from app.scanner.templates import skeleton
+
+_SITE_COLUMNS: Final = {
+    "entry_id": "entry_id",
+    "site_id": "site_id",
+    "kind": "kind",
+    "error_class": "error_class",
+    "template": "template",
+    "holes_json": "holes",
+    "condition": "condition",
+    "form": "form",
+    "http_status": "http_status",
+    "file": "file",
+    "function": "function",
+    "line": "line",
+    "end_line": "end_line",
+    "guards_json": "guards",
+}
+"""Attribute of a scanned site → column."""
+_ENTRY: Final = insert(SQLModel.metadata.tables["entry"])
+_CHANGE: Final = insert(SQLModel.metadata.tables["change"])
+_ROWS: Final = 5_000
+_PARAMETERS: Final = 5_000
+"""SQLite takes 32,766 in a statement, PostgreSQL 65,535."""
+_ERROR_TYPES: Final = {
+    "raise": "exception",
+    "assert": "assertion",
+    "argparse": "argument",
+    "http": "http",
+    "log": "log",
+    "native": "native",
+}
+_SEVERITIES: Final = {"argparse": "refused-at-launch", "http": "request-fails"}
+STATUSES: Final = ("new", "moved", "reworded", "classChanged", "gone")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What loading a release did."""
+
+    release_id: int
+    previous: str | None
+    """Version of the scanned release before it; no changes are counted without one."""
+    changes: Mapping[str, int]
+    """How many entries are new, moved, reworded, classChanged or gone."""
+
+
+def load_release(db: Session, scanned: ScannedRelease) -> Loaded:
+    """Store a release, in place of an older scan of it.
+
+    Args:
+        db: an open session; the caller commits, or rolls everything back.
+        scanned: what `scan_wheel` gave.
+    """
+    order = ordinal(scanned.version)
+    _lock(db, scanned.package)
+    release_id = _store_release(db, scanned, order)
+    _store_entries(db, scanned, order)
+    _store_sites(db, release_id, scanned.sites)
+    db.flush()
+    before, after = _neighbours(db, scanned.package, order)
+    ours = _Side(
+        [Place(s.entry_id, s.file, s.function, s.line, i) for i, s in enumerate(scanned.sites)],
+        lambda refs: {i: _words(scanned.sites[i]) for i in refs},
+    )
+    changes: list[EntryChange] = []
+    if before is not None:
+        changes = _compare(_stored(db, before.id), ours)
+        _store_changes(db, release_id, changes)
+    if after is not None:
+        _store_changes(db, after.id, _compare(ours, _stored(db, after.id)))
+    renew_aliases(db, scanned.package)
+    touch(db)
+    counts = Counter(c.status for c in changes)
+    return Loaded(
+        release_id,
+        before.version if before else None,
+        {status: counts[status] for status in STATUSES},
+    )
+
+
+def remove_release(db: Session, package: str, version: str) -> None:
+    """Take a release out of the catalog; entries that no other release has go with it.
+
+    Args:
+        db: an open session; the caller commits.
+        package: canonical name.
+        version: as it was scanned.
+
+    Raises:
+        NotFoundError: it is not in the catalog.
+    """
+    _lock(db, package)
+    release = db.execute(
+        select(Release).where(Release.package == package, Release.version == version)
+    ).scalar_one_or_none()
+    if release is None:
+        known = db.execute(select(Release.version).where(Release.package == package)).scalars()
+        raise NotFoundError(
+            f"{package}=={version} is not in the catalog.", near=[f"{package}=={v}" for v in known]
+        )
+    before, after = _neighbours(db, package, release.ordinal)
+    _delete_release(db, release.id)
+    if after is not None:
+        changes = _compare(_stored(db, before.id), _stored(db, after.id)) if before else []
+        _store_changes(db, after.id, changes)
+    _drop_orphans(db, package)
+    renew_aliases(db, package)
+    touch(db)
+
+
+def _lock(db: Session, package: str) -> None:
+    """Let no other scan of the package write until this transaction ends."""
+    if db.get_bind().dialect.name == "postgresql":
+        db.execute(text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": package})
+    else:
+        db.execute(delete(Release).where(Release.id == -1))  # takes SQLite's only write lock
+
+
+def _store_release(db: Session, scanned: ScannedRelease, order: int) -> int:
+    old = db.execute(
+        select(Release.id).where(
+            Release.package == scanned.package, Release.version == scanned.version
+        )
+    ).scalar_one_or_none()
+    if old is not None:
+        _delete_release(db, old)
+    values = {
+        "package": scanned.package,
+        "version": scanned.version,
+        "ordinal": order,
+        "sha256": scanned.sha256,
+        "wheel": scanned.wheel,
+        "license": scanned.license,
+        "files": scanned.files,
+        "unparsed": scanned.unparsed,
+        "sites": len(scanned.sites),
+        "templates": scanned.templates,
+        "native": scanned.native,
+        "unrecoverable": scanned.unrecoverable,
+        "reraised": scanned.reraised,
+        "entries": scanned.entries,
+        "seconds": scanned.seconds,
+        "scanned_at": utc_now(),
+    }
+    result = db.execute(insert(Release).values(**values).returning(Release.id))
+    return int(result.scalar_one())
+
+
+def _delete_release(db: Session, release_id: int | None) -> None:
+    db.execute(delete(Change).where(Change.release_id == release_id))
+    db.execute(delete(Site).where(Site.release_id == release_id))
+    db.execute(delete(Release).where(Release.id == release_id))
+
+
+def _store_sites(db: Session, release_id: int, sites: Sequence[ScannedSite]) -> None:
+    """Insert all sites; past SQLAlchemy's types, since holes and guards are JSON text already."""
+    connection = db.connection()
+    quote = connection.dialect.identifier_preparer.quote
+    mark = "%s" if connection.dialect.paramstyle in ("format", "pyformat") else "?"
+    columns = ", ".join(map(quote, ("release_id", *_SITE_COLUMNS.values())))
+    marks = ", ".join([mark] * (1 + len(_SITE_COLUMNS)))
+    statement = f"INSERT INTO site ({columns}) VALUES ({marks})"  # noqa: S608  # our own names
+    row = attrgetter(*_SITE_COLUMNS)
+    for at in range(0, len(sites), _ROWS):
+        rows = [(release_id, *row(s)) for s in sites[at : at + _ROWS]]
+        connection.exec_driver_sql(statement, rows)
+
+
+def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == _ROWS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _store_entries(db: Session, scanned: ScannedRelease, order: int) -> None:
+    """Add the entries that are new, and give the others this wording unless a newer one has them."""
+    first: dict[str, ScannedSite] = {}
+    for site in scanned.sites:
+        first.setdefault(site.entry_id, site)
+    known = {
+        row.id: row
+        for row in db.execute(
+            select(
+                Entry.id,
+                Entry.template,
+                Entry.pattern,
+                Entry.error_type,
+                Entry.http_status,
+                Entry.family,
+                Entry.explained,
+            ).where(Entry.package == scanned.package)
+        )
+    }
+    newer = set(
+        db.execute(
+            select(Site.entry_id)
+            .join(Release, Release.id == Site.release_id)
+            .where(Release.package == scanned.package, Release.ordinal > order)
+            .distinct()
+        ).scalars()
+    )
+    added, changed = [], []
+    for entry, site in first.items():
+        row = known.get(entry)
+        if row is None:
+            added.append({"id": entry, "package": scanned.package, **_wording(site)})
+        elif entry not in newer:
+            values = _wording(site)
+            if row.explained:  # what people wrote about it goes before what is computed
+                values = {"template": site.template}
+            if any(getattr(row, k, v) != v for k, v in values.items()):
+                changed.append({"id": entry, **values})
+    for rows in _batches(added):
+        db.connection().execute(_ENTRY, rows)
+    for values in changed:
+        entry = values.pop("id")
+        db.execute(update(Entry).where(Entry.id == entry).values(**values))
+
+
+def _wording(site: ScannedSite) -> dict[str, Any]:
+    severity = _SEVERITIES.get(site.kind, "error")
+    if site.kind == "log" and site.error_class not in ("ERROR", "CRITICAL"):
+        severity = "warning"
+    return {
+        "error_class": site.error_class,
+        "error_type": _ERROR_TYPES[site.kind],
+        "template": site.template,
+        "pattern": site.pattern,
+        "condition": site.condition,
+        "http_status": site.http_status,
+        "severity": severity,
+        "family": site.family,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    id: int
+    version: str
+
+
+def _neighbours(
+    db: Session, package: str, order: int
+) -> tuple[_Neighbour | None, _Neighbour | None]:
+    """The scanned releases right before and right after one."""
+    columns = select(Release.id, Release.version).where(Release.package == package)
+    before = db.execute(
+        columns.where(Release.ordinal < order).order_by(Release.ordinal.desc()).limit(1)
+    ).first()
+    after = db.execute(
+        columns.where(Release.ordinal > order).order_by(Release.ordinal).limit(1)
+    ).first()
+    return (
+        _Neighbour(before.id, before.version) if before else None,
+        _Neighbour(after.id, after.version) if after else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of two releases that are compared."""
+
+    places: list[Place]
+    words: Telling
+
+
+def _compare(old: _Side, new: _Side) -> list[EntryChange]:
+    return compare(old.places, new.places, old.words, new.words)
+
+
+def _words(site: ScannedSite) -> Words:
+    return Words(site.error_class, site.condition or site.words, not site.condition, site.nearest)
+
+
+def _stored(db: Session, release_id: int) -> _Side:
+    """A release in the database, as `compare` takes it."""
+    rows = db.execute(
+        select(Site.entry_id, Site.file, Site.function, Site.line, Site.id).where(
+            Site.release_id == release_id
+        )
+    )
+    return _Side([Place(*row) for row in rows], lambda refs: _stored_words(db, refs))
+
+
+def _stored_words(db: Session, refs: Sequence[int]) -> dict[int, Words]:
+    found = {}
+    for at in range(0, len(refs), _PARAMETERS):
+        rows = db.execute(
+            select(
+                Site.id, Site.kind, Site.error_class, Site.template, Site.condition, Site.guards
+            ).where(Site.id.in_(refs[at : at + _PARAMETERS]))
+        )
+        for row in rows:
+            guards = [Guard(**g) for g in row.guards]
+            words = row.condition or skeleton(row.template)
+            found[row.id] = Words(
+                row.error_class, words, not row.condition, nearest(row.kind, guards)
+            )
+    return found
+
+
+def _store_changes(db: Session, release_id: int, changes: Iterable[EntryChange]) -> None:
+    db.execute(delete(Change).where(Change.release_id == release_id))
+    rows = (
+        {
+            "release_id": release_id,
+            "entry_id": c.entry_id,
+            "status": c.status,
+            "previous_entry_id": c.previous,
+            "replaced": c.replaced,
+        }
+        for c in changes
+    )
+    for batch in _batches(rows):
+        db.connection().execute(_CHANGE, batch)
+
+
+def _drop_orphans(db: Session, package: str) -> None:
+    """Entries that no release has and nobody explained."""
+    used = select(func.count()).where(Site.entry_id == Entry.id).scalar_subquery()
+    db.execute(
+        delete(Entry)
+        .where(Entry.package == package, Entry.explained.is_(False), used == 0)
+        .execution_options(synchronize_session=False)
+    )

@@ -1,0 +1,146 @@
+"""From what was found at a place to a finished site: template, pattern put to the test, id, family.
+
+The same message stands at many places; what depends on the message alone is made once.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from app.scanner.families import classify, deciding_guards
+from app.scanner.guards import Guard
+from app.scanner.identity import bare_class, entry_id
+from app.scanner.messages import Variant
+from app.scanner.records import ScannedSite
+from app.scanner.templates import Hole, has_words, pattern, render, self_test, skeleton
+
+_NEAREST: Final = frozenset({"if", "else", "match", "except", "check"})
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Spot(NamedTuple):
+    """Where in a file a site is."""
+
+    file: str
+    function: str
+    line: int
+    end_line: int
+
+
+class _Message(NamedTuple):
+    """What depends on the message and the class alone."""
+
+    error_class: str
+    template: str
+    holes: str
+    pattern: str
+    words: str
+    entry_id: str
+    """Empty where the message has no words of its own."""
+    good: bool
+
+
+class Finisher:
+    """Finishes the sites of one package."""
+
+    def __init__(self, package: str) -> None:
+        """A finisher for a package (canonical name)."""
+        self.failed: list[dict[str, Any]] = []
+        """Sites whose pattern does not match a message produced from their own template."""
+        self._package = package
+        self._messages: dict[tuple[str, tuple[str | Hole, ...]], _Message] = {}
+        self._families: dict[tuple[str, ...], str | None] = {}
+
+    def site(
+        self,
+        kind: str,
+        error_class: str,
+        variant: Variant,
+        form: str,
+        spot: Spot,
+        guards: Sequence[Guard],
+        *,
+        status: int | None = None,
+    ) -> ScannedSite:
+        """One finished site; its `site_id` waits for the whole release."""
+        key = (error_class, tuple(variant))
+        message = self._messages.get(key)
+        if message is None:
+            message = self._messages[key] = self._read(error_class, variant)
+        condition, entry = "", message.entry_id
+        if not entry:
+            condition = stand_in(kind, message.template, guards, spot.function)
+            entry = entry_id(self._package, message.error_class, variant, condition=condition)
+        if not message.good:
+            self.failed.append({"file": spot.file, "line": spot.line, "template": message.template})
+        return ScannedSite(
+            kind=kind,
+            error_class=message.error_class,
+            template=message.template,
+            holes_json=message.holes,
+            pattern=message.pattern,
+            words=message.words,
+            condition=condition,
+            file=spot.file,
+            function=spot.function,
+            line=spot.line,
+            end_line=spot.end_line,
+            guards_json=_encode([{"text": t, "kind": k, "line": n} for t, k, n in guards])
+            if guards
+            else "[]",
+            nearest=nearest(kind, guards),
+            form=form,
+            entry_id=entry,
+            http_status=status,
+            family=self._family(kind, message, guards),
+        )
+
+    def _read(self, error_class: str, variant: Variant) -> _Message:
+        name = bare_class(error_class)
+        regex = pattern(variant, quoted=name == "KeyError") if variant else ""
+        holes = [
+            {"expr": p.expr, "conversion": p.conversion, "format": p.format}
+            for p in variant
+            if not isinstance(p, str)
+        ]
+        return _Message(
+            name,
+            render(variant),
+            _encode(holes) if holes else "[]",
+            regex,
+            skeleton(variant),
+            entry_id(self._package, name, variant) if has_words(variant) else "",
+            not variant or self_test(variant, regex),
+        )
+
+    def _family(self, kind: str, message: _Message, guards: Sequence[Guard]) -> str | None:
+        deciding = deciding_guards(guards, kind)[-1:]
+        key = (message.error_class, message.template, kind, *deciding)
+        if key not in self._families:
+            self._families[key] = classify(message.error_class, message.template, deciding, kind)
+        return self._families[key]
+
+
+def nearest(kind: str, guards: Sequence[Guard]) -> str:
+    """The condition that decides about a site, `if x is None`; an assertion's own is its check."""
+    if kind == "assert" and guards and guards[-1].kind == "assert":
+        return f"assert {guards[-1].text}"
+    for guard in reversed(guards):
+        if guard.kind in _NEAREST:
+            return f"{guard.kind} {guard.text}".rstrip()
+    return ""
+
+
+def stand_in(kind: str, template: str, guards: Sequence[Guard], function: str) -> str:
+    """What stands in for a message that has no words of its own.
+
+    The check itself for an assertion; the nearest condition for anything else, and the function's
+    name where there is none (methods that a subclass must write).
+    """
+    where = nearest(kind, guards)
+    if kind == "assert" and where:
+        return f"{where}, {template}" if template else where
+    if not where:
+        leaf = function.rpartition(".")[2]
+        where = f"in {leaf}" if leaf else "at module level"
+    return f"{template} {where}" if template else where
