@@ -9,7 +9,7 @@ from app.exceptions import CannotTellError, NotFoundError
 from app.models import Run
 from app.runs.plan import Runnable, plan, runnable, steps_of
 from app.runs.record import claims_hold, run_row
-from app.runs.sandbox import execute
+from app.runs.sandbox import execute, needs_line, with_line
 from app.runs.subjects import declared_subjects, newest_subject
 from app.services.reproducers import ReproducerFile, find_reproducer
 from app.settings import Settings
@@ -74,6 +74,7 @@ def run_target(
     A release that does not have the error is a skipped run if there are other subjects.
     """
     for subject in subjects:
+        trigger: Result | None = None
         for one in steps_of(step):
             label = f"{target.entry.slug} {one} on {subject}"
             try:
@@ -91,7 +92,10 @@ def run_target(
                 yield _skipped(target.entry, subject, one, device, str(e))
                 continue
             say(f"{label} ...")
+            if trigger is not None and needs_line(request):
+                request = with_line(request, trigger)
             result = execute(request, _show)
+            trigger = result if one == "trigger" else None
             row = run_row(
                 result, request, entry_id=target.entry.entry_id, silent=target.entry.silent
             )

@@ -5,16 +5,17 @@ hold the message. A release that words the message otherwise is found through a 
 today's wording, by the same comparison that makes an entry's history.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from app.runs.requests import site_values
-from app.scanner.history import Place, compare, place
+from app.scanner.finish import Finisher
+from app.scanner.history import Place, Telling, Words, compare
 from app.scanner.library import Library
 from app.scanner.locate import locate
 from app.scanner.packages import package_facts
-from app.scanner.reading import Answer, Finisher, quietly
+from app.scanner.reading import quietly
 from app.scanner.records import ScannedSite
 from app.scanner.sites import read_file
 from app.wheels import Wheel
@@ -77,7 +78,7 @@ def _reworded(wheel: Wheel, other: Wheel, known: list[ScannedSite]) -> list[Scan
     forward = versions[0] is wheel
     old, new = (ours, theirs) if forward else (theirs, ours)
     wanted = known[0].entry_id
-    for change in compare([_place(s) for s in old], [_place(s) for s in new]):
+    for change in compare(_places(old), _places(new), _telling(old), _telling(new)):
         if change.status not in ("reworded", "classChanged"):
             continue
         now, before = change.entry_id, change.previous
@@ -93,17 +94,20 @@ def _in_order(one: Wheel, two: Wheel) -> tuple[Wheel, Wheel]:
     return (one, two) if Version(one.version) <= Version(two.version) else (two, one)
 
 
-def _place(site: ScannedSite) -> Place:
-    return place(
-        site.entry_id,
-        site.error_class,
-        site.template,
-        site.condition,
-        site.file,
-        site.function,
-        site.line,
-        site.guards,
-    )
+def _places(sites: list[ScannedSite]) -> list[Place]:
+    return [Place(s.entry_id, s.file, s.function, s.line, i) for i, s in enumerate(sites)]
+
+
+def _telling(sites: list[ScannedSite]) -> Telling:
+    def words(refs: Sequence[int]) -> dict[int, Words]:
+        return {i: _words(sites[i]) for i in refs}
+
+    return words
+
+
+def _words(site: ScannedSite) -> Words:
+    said = site.condition or site.words
+    return Words(site.error_class, said, not site.condition, site.nearest)
 
 
 def sites_of_files(wheel: Wheel, files: Iterable[str]) -> list[ScannedSite]:
@@ -111,9 +115,9 @@ def sites_of_files(wheel: Wheel, files: Iterable[str]) -> list[ScannedSite]:
     names = [n for n in wheel.names() if n.endswith(".py")]
     library = Library(names, wheel.read)
     facts = package_facts(wheel.package)
-    answer = Answer()
     finish = Finisher(wheel.package)
+    found: list[ScannedSite] = []
     with quietly():
         for file in sorted(set(files) & set(names)):
-            finish(read_file(library.module(file), library, facts).sites, answer)
-    return sorted(answer.sites, key=lambda s: (s.file, s.line, s.end_line))
+            found += read_file(library.module(file), library, facts, finish).sites
+    return sorted(found, key=lambda s: (s.file, s.line, s.end_line))

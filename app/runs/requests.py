@@ -16,26 +16,51 @@ CUDA_LIMITS: Final = Limits(seconds=180, memory_bytes=24 << 30, processes=512)
 class HasPlace(Protocol):
     """A site as the scanner or the database gives it."""
 
-    file: str
-    function: str
-    line: int
-    guards: Any
+    @property
+    def kind(self) -> str:
+        """See `app.models.SiteBase`, here and below."""
+
+    @property
+    def file(self) -> str:
+        """From the package's root."""
+
+    @property
+    def function(self) -> str:
+        """Qualified name."""
+
+    @property
+    def line(self) -> int:
+        """Where its statement begins."""
+
+    @property
+    def guards(self) -> Any:
+        """The conditions on the way to it, as dicts or (text, kind, line)."""
 
 
 def site_values(sites: Iterable[HasPlace]) -> tuple[dict[str, Any], ...]:
-    """Sites as a request carries them: {"file", "function", "line", "guardLines"}.
-
-    The guard's own line is that of the nearest condition.
-    """
+    """Sites as a request carries them: {"file", "function", "line", "guardLines"}."""
     return tuple(
         {
             "file": site.file,
             "function": site.function,
             "line": site.line,
-            "guardLines": [_line_of(site.guards[-1])] if site.guards else [],
+            "guardLines": _guard_lines(site),
         }
         for site in sites
     )
+
+
+def _guard_lines(site: HasPlace) -> list[int]:
+    """The guard's own line: where the nearest condition begins; an assertion is its own guard."""
+    if site.kind == "assert":
+        return [site.line]
+    # Assertions that held on the way do not decide whether this place is reached.
+    deciding = [g for g in site.guards if _kind_of(g) != "assert"]
+    return [_line_of(deciding[-1])] if deciding else []
+
+
+def _kind_of(guard: Mapping[str, Any] | tuple[str, str, int]) -> str:
+    return str(guard["kind"] if isinstance(guard, Mapping) else guard[1])
 
 
 def place_values(places: Iterable[str]) -> tuple[dict[str, Any], ...]:
