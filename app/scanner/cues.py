@@ -13,7 +13,7 @@ _ESCAPED_LITERALS = frozenset("\\.-+[](){}|*?^$/")
 _MAX_TEXT = 600
 _HOLE = re.compile(r"\{\{|\}\}|\{((?:[^{}]|\{[^{}]*\})*)\}")
 _BRACKET = re.compile(r"[()\[\]]")
-_NOISE = re.compile(r"[\s'\"`*,;!?]+|:(?=\s|$)|\.(?=\s|$)")
+_NOISE = re.compile(r"(?:[\s'\"`*,;?]|!(?!=)|[:.](?=[\s'\"`,;]|$))+")
 _TELLING = re.compile(
     r"(?P<error>^(?:e|ex|exc|err|error|exception|ret|res|rc|reason|cause|\w*_error|\w*_exc)$"
     r"|traceback|returncode|strerror|str\(e\)|type\(e\)|exc_info|errno)"
@@ -31,6 +31,8 @@ def normalise(template: str) -> str:
     what it prints.
     """
     text = template[:_MAX_TEXT]
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()  # lone surrogates are legal in a literal
     if "{" in text:
         text = _HOLE.sub(_hole_word, text)
     text = _BRACKET.sub(r" \g<0> ", text)
