@@ -1,0 +1,89 @@
+"""The attention backend for Intel CPUs with AMX, and batches of two requests for it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from reproducers.calls.objects import filled
+from reproducers.upstream.subject import Subject
+
+DRAFT = 4
+"""Draft tokens a request."""
+COMMITTED = [7, 5]
+"""Tokens that the two requests have in the KV cache."""
+
+
+class Recorder:
+    """A kernel that keeps the arguments of its last call and computes nothing."""
+
+    def __call__(self, *arguments: Any) -> None:
+        """Keep the arguments."""
+        self.arguments = arguments
+
+
+def amx_backend(subject: Subject) -> Any:
+    """The release's own IntelAMXAttnBackend, built by its `__init__`, for a model of two heads."""
+    torch = subject.torch
+    module = subject.load("sglang.srt.layers.attention.intel_amx_backend")
+    context = subject.load("sglang.srt.runtime_context")
+    for kernel in ("decode_attention_cpu", "extend_attention_cpu"):
+        subject.substitute(torch.ops.sgl_kernel, kernel, Recorder(), why="needs an Intel AMX CPU")
+    buffer = torch.zeros(32, 2, 4)  # [slots, heads, head_dim]
+    runner = SimpleNamespace(
+        device="cpu",
+        req_to_token_pool=SimpleNamespace(req_to_token=torch.zeros(4, 16, dtype=torch.int32)),
+        token_to_kv_pool=SimpleNamespace(
+            get_key_buffer=lambda _layer: buffer, get_value_buffer=lambda _layer: buffer
+        ),
+        use_mla_backend=False,
+        model_config=SimpleNamespace(context_len=16, num_attention_heads=2),
+        ps=SimpleNamespace(tp_size=1),
+    )
+    settings = context.get_context().override_server_args(speculative_num_draft_tokens=DRAFT)
+    with settings as runner.server_args, context.get_parallel().override(attn_tp_size=1):
+        return module.IntelAMXAttnBackend(runner)
+
+
+def forward_batch(subject: Subject, spec_info: Any, mode: str = "TARGET_VERIFY") -> Any:
+    """The release's own ForwardBatch of two requests with four tokens each."""
+    torch = subject.torch
+    info = subject.load("sglang.srt.model_executor.forward_batch_info")
+    return info.ForwardBatch(
+        forward_mode=info.ForwardMode[mode],
+        batch_size=2,
+        input_ids=torch.arange(2 * DRAFT),
+        req_pool_indices=torch.arange(2),
+        seq_lens=torch.tensor(COMMITTED),
+        out_cache_loc=torch.arange(2 * DRAFT),
+        seq_lens_sum=sum(COMMITTED),
+        spec_info=spec_info,
+    )
+
+
+def verify_input(subject: Subject, topk: int, draft_token_num: int = DRAFT) -> Any:
+    """The release's own EagleVerifyInput: a chain for topk 1, else a tree with a mask."""
+    cls = subject.load("sglang.srt.speculative.eagle_info").EagleVerifyInput
+    size = sum((n + DRAFT) * DRAFT for n in COMMITTED)  # every draft token sees prefix and draft
+    mask = subject.torch.ones(size, dtype=subject.torch.bool)
+    return filled(cls, custom_mask=mask, topk=topk, draft_token_num=draft_token_num)
+
+
+def lengths_in_kernel(subject: Subject, backend: Any) -> list[int]:
+    """The `seq_lens` that the release's `forward_extend` hands to the kernel for a chain of 4."""
+    batch = forward_batch(subject, verify_input(subject, topk=1))
+    layer = SimpleNamespace(
+        qk_head_dim=4,
+        v_head_dim=4,
+        tp_q_head_num=2,
+        layer_id=0,
+        scaling=1.0,
+        **dict.fromkeys(("k_scale_float", "v_scale_float", "attn_type")),
+        logit_cap=0.0,
+        is_cross_attention=False,
+        sliding_window_size=-1,
+    )
+    backend.init_forward_metadata(batch)
+    query = subject.torch.zeros(2 * DRAFT, 8)  # [tokens, heads * head_dim]
+    backend.forward_extend(query, None, None, layer, batch, save_kv_cache=False)
+    arguments = backend.extend_attention_fwd.arguments
+    rows = next(i for i, a in enumerate(arguments) if a is batch.req_pool_indices)
+    return list(arguments[rows + 1].tolist())

@@ -1,0 +1,132 @@
+"""The CUDA-graph runner of the target model in releases with EAGLE v1, and batches for it."""
+
+import collections
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+from reproducers.calls.objects import filled
+from reproducers.snippets import outcome
+from reproducers.upstream.subject import Subject
+
+REQUESTS, DRAFT = 10, 16
+"""Requests of each batch, draft tokens of each request."""
+
+
+def capture(runner: Any) -> None:
+    """In place of capturing CUDA graphs: each graph hands back what the input buffer holds."""
+    output = type(runner).output(next_token_logits=runner.buffers.input_ids.view(-1, 1))
+    runner.graphs = collections.defaultdict(lambda: SimpleNamespace(replay=lambda: None))
+    runner.output_buffers = collections.defaultdict(lambda: output)
+
+
+def graph_runner(subject: Subject, algorithm: str | None) -> Any:
+    """The release's own CudaGraphRunner for up to 16 requests, with speculation or without."""
+    module = subject.load("sglang.srt.model_executor.cuda_graph_runner")
+    args = subject.load("sglang.srt.server_args")
+    server_args = args.ServerArgs(model_path="dummy", device="cpu", cuda_graph_bs=[1, 8, 16])
+    server_args.speculative_algorithm = algorithm
+    server_args.speculative_num_draft_tokens = DRAFT
+    args.set_global_server_args_for_scheduler(server_args)
+    single = {"get_attention_tp_size": 1, "get_attention_tp_rank": 0, "get_attention_cp_size": 1}
+    for probe, answer in (single | {"enable_num_token_non_padded": False}).items():
+        if hasattr(module, probe):
+            subject.substitute(module, probe, lambda *_, answer=answer: answer, why="one process")
+    module.CudaGraphRunner.output = subject.load(
+        "sglang.srt.layers.logits_processor").LogitsProcessorOutput  # fmt: skip
+    subject.substitute(module.CudaGraphRunner, "capture", capture, why="capturing needs a GPU")
+
+    def nothing(*_args: Any, **_options: Any) -> None:
+        """Attention metadata are of no interest here."""
+
+    backend = SimpleNamespace(
+        init_cuda_graph_state=nothing,
+        get_cuda_graph_seq_len_fill_value=lambda: 1,
+        init_forward_metadata_replay_cuda_graph=nothing,
+    )
+    names = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm
+    sizes = {"is_encoder_decoder": False, "hidden_size": 8, "vocab_size": 32, "hf_config": None}
+    return module.CudaGraphRunner(
+        SimpleNamespace(
+            server_args=server_args,
+            spec_algorithm=names.from_string(algorithm),
+            device="cpu",
+            is_draft_worker=False,
+            attn_backend=backend,
+            req_to_token_pool=SimpleNamespace(size=16),
+            model_config=SimpleNamespace(dtype=subject.torch.float32, **sizes),
+            use_ngram_embedding=False,
+            is_hybrid_swa=False,
+            hisparse_coordinator=None,
+            device_timer=None,
+        )
+    )
+
+
+def batch(subject: Subject, spec_info: Any, tokens: int = REQUESTS) -> Any:
+    """A forward batch of ten requests, by way of the release's ScheduleBatch."""
+    torch = subject.torch
+    info = subject.load("sglang.srt.model_executor.forward_batch_info")
+    schedule = subject.load("sglang.srt.managers.schedule_batch")
+    algorithms = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm
+    verify = tokens != REQUESTS
+    request = SimpleNamespace(lora_id=None, grammar=None, dllm_block_offset=None)
+    planned = schedule.ScheduleBatch(reqs=[request] * REQUESTS)
+    planned.forward_mode = info.ForwardMode.TARGET_VERIFY if verify else info.ForwardMode.DECODE
+    planned.spec_algorithm, planned.spec_info = algorithms.EAGLE, spec_info
+    planned.input_ids = planned.out_cache_loc = torch.arange(tokens)
+    planned.req_pool_indices = torch.arange(REQUESTS)
+    planned.seq_lens = planned.seq_lens_cpu = torch.full((REQUESTS,), 7)
+    planned.seq_lens_sum = 7 * REQUESTS
+    planned.extend_lens, planned.prefix_lens, planned.extend_logprob_start_lens = [], [], []
+    worker = planned.get_model_worker_batch()
+    fields = {f.name for f in dataclasses.fields(info.ForwardBatch)}
+    kept = {k: v for k, v in vars(worker).items() if k in fields and v is not None}
+    positions = torch.full((tokens,), 6)
+    return info.ForwardBatch(batch_size=REQUESTS, positions=positions, **kept)
+
+
+def stale(subject: Subject, hidden: str = "FULL") -> Any:
+    """The draft input that the last speculative step left behind."""
+    info = subject.load("sglang.srt.model_executor.forward_batch_info")
+    draft = subject.load("sglang.srt.speculative.eagle_info").EagleDraftInput()
+    draft.capture_hidden_mode = info.CaptureHiddenMode[hidden]
+    return draft
+
+
+def verify_input(subject: Subject) -> Any:
+    """The release's own EagleVerifyInput for 16 tokens a request, mask and tree left out."""
+    info = subject.load("sglang.srt.model_executor.forward_batch_info")
+    cls = subject.load("sglang.srt.speculative.eagle_info").EagleVerifyInput
+    full = info.CaptureHiddenMode.FULL  # verification needs the hidden states of all tokens
+    return filled(cls, draft_token_num=DRAFT, capture_hidden_mode=full)
+
+
+def after_a_verify(subject: Subject) -> Any:
+    """A runner built for speculation that has just verified ten requests of 16 tokens."""
+    runner = graph_runner(subject, "EAGLE")
+    runner.replay(batch(subject, verify_input(subject), tokens=REQUESTS * DRAFT))
+    return runner
+
+
+def extend_lens_after_decode(subject: Subject) -> Any:
+    """`ScheduleBatch.extend_lens` of a prefilled batch once the release prepared its decode."""
+    schedule = subject.load("sglang.srt.managers.schedule_batch")
+    algorithms = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm
+    planned = schedule.ScheduleBatch(reqs=[None] * REQUESTS, spec_algorithm=algorithms.EAGLE)
+    planned.extend_lens = [7] * REQUESTS  # as prepare_for_extend sets it for prompts of 7 tokens
+    planned.prepare_for_decode()
+    return planned.extend_lens
+
+
+def tree(subject: Subject, num_draft_tokens: int) -> str:
+    """Choose the draft tokens of a tree of 2 steps and topk 4: a pool of 4 + 16, and the root."""
+    torch = subject.torch
+    organize = subject.load("sglang.srt.speculative.eagle_utils").organize_draft_results
+    scores = [torch.rand(1, 1, 4), torch.rand(1, 4, 4)]
+    tokens, parents = (
+        [torch.zeros(1, 4, dtype=torch.long), torch.zeros(1, 16, dtype=torch.long)],
+        [],
+    )
+    parents = [torch.zeros(1, 5), torch.zeros(1, 4)]
+    return outcome(lambda: organize(scores, tokens, parents, num_draft_tokens))

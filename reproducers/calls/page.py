@@ -1,0 +1,78 @@
+"""Holds everything that a page's code claims against one call of the engine."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reproducers.snippets import (
+    TRY_AND_EXCEPT,
+    TYPE_GUARD,
+    VALIDATOR,
+    Arguments,
+    define,
+    example,
+    judge,
+    outcome,
+)
+from reproducers.upstream.plain import plain
+from reproducers.upstream.subject import Subject
+
+
+def hold_page(
+    subject: Subject,
+    snippets: Mapping[str, str],
+    call: Callable[..., Any],
+    *,
+    cases: Mapping[str, Arguments],
+    error: type[BaseException],
+    text: str,
+    rescued: tuple[Arguments, Any],
+    passed_on: Arguments | Callable[[], Any],
+    names: Mapping[str, Any],
+    seen: Callable[[Any], Any] = lambda result: result,
+) -> None:
+    """Run the four snippets of a page: validator, type guard, try/except and example fix.
+
+    Args:
+        subject: what is run on; each verdict becomes a claim of the run.
+        snippets: curated code by its heading.
+        call: the engine's real call.
+        cases: what is tried, by a name a reader understands; good and bad input.
+        error: class of the entry's error.
+        text: what its message contains.
+        rescued: arguments with which the call raises this error, and what `guarded(call, *them)`
+            gives instead; an exception class and message as text if it raises another.
+        passed_on: arguments with which the call raises something else, which `guarded` lets
+            through; or a call of its own that does.
+        names: what the example uses without defining it.
+        seen: what is compared of a rescued result.
+    """
+    makers: dict[str, Callable[[], Arguments]] = {
+        name: functools.partial(tuple, given) for name, given in cases.items()
+    }
+    for section in (VALIDATOR, TYPE_GUARD):
+        judge(subject, snippets, makers, call, only=section)
+    guarded = define(snippets, TRY_AND_EXCEPT)
+    arguments, wanted = rescued
+    got = outcome(lambda: call(*arguments))
+    raises = got.startswith(f"{error.__name__}: ") and text in got
+    subject.claim(TRY_AND_EXCEPT, "the call alone", f"{error.__name__}: ...{text}...", got, raises)
+    found: list[Any] = []
+    got = outcome(lambda: found.append(seen(guarded(call, *arguments))))
+    result = plain(found[0]) if found else got
+    subject.claim(TRY_AND_EXCEPT, "guarded", wanted, result, ok=result == plain(wanted))
+
+    other = passed_on if callable(passed_on) else lambda: call(*passed_on)
+    alone, through = outcome(other), outcome(lambda: _guarded_other(guarded, call, passed_on))
+    kept = alone == through != "returns" and text not in alone
+    subject.claim(TRY_AND_EXCEPT, "another error", f"passes through: {alone}", through, ok=kept)
+
+    example(subject, snippets, lambda: dict(names), error, text)
+
+
+def _guarded_other(
+    guarded: Callable[..., Any], call: Callable[..., Any], passed_on: Arguments | Callable[[], Any]
+) -> Any:
+    if callable(passed_on):
+        return guarded(lambda *_arguments: passed_on())
+    return guarded(call, *passed_on)
