@@ -2,6 +2,10 @@
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.settings import Settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -10,6 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rescan",
         action="store_true",
         help="also read every release of the catalog again from its cached wheel",
+    )
+    parser.add_argument(
+        "--indexes", action="store_true", help="also make the indexes that answers are found with"
     )
     parser.add_argument("--json", action="store_true", help="what was loaded, as JSON")
 
@@ -27,13 +34,16 @@ def run(args: argparse.Namespace) -> int:
     from app.settings import load_settings
 
     settings = load_settings()
+    force = not args.indexes or args.rescan
     with session(settings) as db:
-        explained = load_curated(db, force=True)
-        shipped = load_evidence(db, force=True)
+        explained = load_curated(db, force=force)
+        shipped = load_evidence(db, force=force)
         releases = list(db.exec(select(Release).order_by(Release.package, col(Release.ordinal))))
         names = [f"{r.package}=={r.version}" for r in releases]
     if args.rescan:
         _rescan(names)
+    if args.indexes:
+        _indexes(settings)
     with session(settings) as db:
         found = {
             "explained": explained,
@@ -51,6 +61,17 @@ def run(args: argparse.Namespace) -> int:
             f"{found['runs']} runs."
         )
     return 0
+
+
+def _indexes(settings: "Settings") -> None:
+    """Make what the first search and the first entry page would have to wait for."""
+    from app.db import session
+    from app.search import refresh
+    from app.services.related import all_related
+
+    with session(settings) as db:
+        refresh(db, settings)
+        all_related(db, settings)
 
 
 def _rescan(names: list[str]) -> None:

@@ -1,10 +1,11 @@
 """What changed between any two scanned releases of a package, neighbours or not."""
 
+from collections.abc import Iterable, Mapping
+
 from sqlmodel import Session, col, select
 
-from app.exceptions import CannotTellError
-from app.loading.curated import current_id
-from app.models import Entry, Public, Release, Site
+from app.exceptions import BadInputError, CannotTellError
+from app.models import Change, Entry, Public, Release, Site
 from app.services.history import main_site, releases_of
 from app.services.listing import find_release, summaries
 from app.services.records import Summary
@@ -66,10 +67,16 @@ def release_diff(db: Session, package: str, older: str = "", newer: str = "") ->
     last = find_release(db, package, newer) if newer else releases[-1]
     first = find_release(db, package, older) if older else _before(releases, last)
     old, new = _sites(db, first), _sites(db, last)
-    rewritten = _rewritten(db, [i for i in old if i not in new], new.keys() - old.keys())
-    gone = [i for i in old if i not in new and i not in rewritten]
-    fresh = [i for i in new if i not in old and i not in rewritten.values()]
-    moved = [i for i in new if i in old and _place(old[i]) != _place(new[i])]
+    between = [r for r in releases if first.ordinal < r.ordinal <= last.ordinal]
+    if first.ordinal > last.ordinal:
+        raise BadInputError(
+            f"{first.version} is newer than {last.version}; `from` is the older one of the two."
+        )
+    origin = _origins(db, new, between)
+    rewritten = {i: was for i, was in origin.items() if was != i and was in old}
+    gone = [i for i in old if i not in new and i not in rewritten.values()]
+    fresh = [i for i in new if i not in old and i not in rewritten]
+    moved = [i for i in new if i in old and i not in rewritten and _moved_away(old[i], new[i])]
     return ReleaseDiff(
         package=package,
         older=first.version,
@@ -80,7 +87,7 @@ def release_diff(db: Session, package: str, older: str = "", newer: str = "") ->
             "gone": len(gone),
             "reworded": len(rewritten),
             "moved": len(moved),
-            "same": len(old.keys() & new.keys()) - len(moved),
+            "same": len([i for i in new if i in old and i not in rewritten]) - len(moved),
         },
         new=summaries(db, _entries(db, fresh), last),
         gone=summaries(db, _entries(db, gone), first),
@@ -102,31 +109,51 @@ def _sites(db: Session, release: Release) -> dict[str, list[Site]]:
     return found
 
 
-def _place(sites: list[Site]) -> tuple[str, str]:
-    return (sites[0].file, sites[0].function)
+def _moved_away(before: list[Site], after: list[Site]) -> bool:
+    """None of its places is where it was."""
+    places = {(site.file, site.function) for site in before}
+    return not any((site.file, site.function) in places for site in after)
 
 
-def _rewritten(db: Session, gone: list[str], fresh: set[str]) -> dict[str, str]:
-    """Ids that were replaced by another id: older → newer."""
-    pairs = {old: current_id(db, old) for old in gone}
-    return {old: new for old, new in pairs.items() if new != old and new in fresh}
+def _origins(db: Session, ids: Iterable[str], between: list[Release]) -> dict[str, str | None]:
+    """What each entry of the newer release was called in the older one; None if it is new."""
+    origin: dict[str, str | None] = {i: i for i in ids}
+    for release in reversed(between):
+        changes = {
+            change.entry_id: change
+            for change in db.exec(select(Change).where(Change.release_id == release.id))
+        }
+        for newest, name in origin.items():
+            change = changes.get(name or "")
+            if change is None:
+                continue
+            if change.status == "new":
+                origin[newest] = None
+            elif change.status in {"reworded", "classChanged"}:
+                origin[newest] = change.previous_entry_id
+    return origin
 
 
 def _entries(db: Session, ids: list[str]) -> list[Entry]:
     wanted = select(Entry).where(col(Entry.id).in_(ids))
-    return sorted(db.exec(wanted), key=lambda e: (not e.explained, e.template))[:SHOWN]
+    return sorted(db.exec(wanted), key=_telling)[:SHOWN]
+
+
+def _telling(entry: Entry) -> tuple[bool, bool, bool, str]:
+    """Explained ones first; what has no words of its own, and what is only logged, last."""
+    return (not entry.explained, not entry.template, entry.error_type == "log", entry.template)
 
 
 def _pairs(
-    db: Session, rewritten: dict[str, str], first: Release, last: Release
+    db: Session, rewritten: Mapping[str, str | None], first: Release, last: Release
 ) -> list[Rewritten]:
-    before = {s.id: s for s in summaries(db, _entries(db, list(rewritten)), first)}
-    wanted = [rewritten[old] for old in before]
-    after = {s.id: s for s in summaries(db, _entries(db, wanted), last)}
+    after = summaries(db, _entries(db, list(rewritten)), last)
+    older = select(Entry).where(col(Entry.id).in_(list(rewritten.values())))
+    before = {row.id: row for row in summaries(db, list(db.exec(older)), first)}
     return [
-        Rewritten(before=before[old], after=after[rewritten[old]])
-        for old in before
-        if rewritten[old] in after
+        Rewritten(before=before[was], after=row)
+        for row in after
+        if (was := rewritten[row.id]) in before
     ]
 
 

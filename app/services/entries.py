@@ -98,7 +98,7 @@ def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
         corrections=_corrections(text, runs),
         tags=facts.tags if facts else [],
         background_tag=entry.family,
-        related=related_of(db, entry.id),
+        related=related_of(db, entry.id, settings),
         history=life.steps,
         evidence=newest_runs(runs),
         reproducer=_reproducer(entry, runs),

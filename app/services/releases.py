@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import case
 from sqlmodel import Session, col, func, select
 
 from app.models import Change, Entry, Public, Release, ReleaseBase, Site
@@ -151,9 +152,12 @@ def _changed(db: Session, release: Release, status: str) -> Changed:
         .select_from(Change)
         .where(Change.release_id == release.id, Change.status == status)
     ).one()
-    entries = list(
-        db.exec(wanted.order_by(col(Entry.explained).desc(), col(Entry.template)).limit(SHOWN))
+    telling = (
+        col(Entry.explained).desc(),
+        case((col(Entry.template) == "", 2), (col(Entry.error_type) == "log", 1), else_=0),
+        col(Entry.template),
     )
+    entries = list(db.exec(wanted.order_by(*telling).limit(SHOWN)))
     rows = summaries(db, entries, None if status == "gone" else release)
     for row in rows:
         row.status = status

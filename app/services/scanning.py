@@ -26,6 +26,7 @@ from app.settings import Settings
 from app.wheels import parse_release
 
 log = logging.getLogger(__name__)
+_INDEXES = [sys.executable, "-m", "app.cli", "load", "--indexes"]
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -114,7 +115,10 @@ class BackgroundScan:
             if not mine:
                 return
             self._write(ScanState(release, f"Scanning {release} …", os.getpid()))
-            last = self._run(release)
+            last = self._run(release, self._command(release))
+            if not self._stopping and is_scanned(self._settings, release):
+                self._write(ScanState(release, "Making it searchable …", os.getpid()))
+                self._run(release, _INDEXES)
             if self._stopping:
                 path.unlink(missing_ok=True)
             elif is_scanned(self._settings, release):
@@ -124,10 +128,10 @@ class BackgroundScan:
                 log.warning(said)
                 self._write(ScanState(release, said, os.getpid(), failed=True))
 
-    def _run(self, release: str) -> str:
-        """Run the child to its end and return the last thing it said."""
+    def _run(self, release: str, command: list[str]) -> str:
+        """Run a child to its end and return the last thing it said."""
         self._child = subprocess.Popen(
-            self._command(release),
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
