@@ -11,9 +11,9 @@ import tantivy
 from app.search.documents import Document
 from app.search.filters import Filters
 from app.search.pasted import Shape, Templates, shape_of
-from app.search.words import Asker, spread, words_of
+from app.search.words import KEY, RIGHT, Asker, spread, words_of
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Changes with everything that makes an old index unusable."""
 _TEMPLATES_FILE: Final = "templates.json"
 _HEAP: Final = 60_000_000
@@ -151,8 +151,17 @@ class SearchIndex:
         for score, address in got.hits[:limit]:
             entry_id = str(self._searcher.doc(address).get_first("id"))
             value = float(score) if way != "all" else 0.0
-            hits.append(Hit(entry_id, value, "message" if entry_id in pasted else way))
+            hits.append(Hit(entry_id, value, _way_of(entry_id, value, way, pasted)))
         return Found(hits, _total(got))
+
+
+def _way_of(entry_id: str, score: float, way: Way, pasted: Sequence[str]) -> Way:
+    """By what one entry was found, among those that a question of some width found."""
+    if score >= KEY:
+        return "key"
+    if entry_id in pasted:
+        return "message"
+    return "words" if way == "typo" and score >= RIGHT else way
 
 
 def _total(result: tantivy.SearchResult) -> int:

@@ -1,7 +1,8 @@
 """Which templates is a pasted text a message of?
 
 An automaton looks for a fixed piece of every template at once; a template whose piece is there
-counts only if all its fixed parts follow each other in the text (`app.diagnosis.fit`).
+counts only if all its fixed parts follow each other in the text. White space and case do not count,
+since terminals wrap lines; what stands before and behind the message does not either.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick
 
-from app.diagnosis.fit import fit_squeezed, weight
+from app.diagnosis.fit import weight
 from app.scanner.templates import parse
 
 MOST = 10
@@ -27,24 +28,24 @@ _MAX_PASTE = 20_000
 
 
 class Shape(NamedTuple):
-    """A template as it is looked for: all lower case."""
+    """A template as it is looked for: lower case, without white space."""
 
     entry_id: str
     parts: list[str]
-    """The fixed text around the holes, one more than holes."""
+    """The fixed text around the holes."""
     piece: str
-    """A stretch of it without white space."""
+    """A stretch of it."""
     weight: int
     """Letters and digits in the parts."""
 
 
 def shape_of(entry_id: str, template: str) -> Shape | None:
     """The shape of a template; None if it has too little text of its own to be told by."""
-    parts = [part.lower() for part in _fixed_parts(template)]
-    piece = max((_dense(part) for part in parts), key=len)[:_LONGEST_PIECE]
+    parts = [_dense(part) for part in _fixed_parts(template)]
+    piece = max(parts, key=len)[:_LONGEST_PIECE]
     if weight([piece]) < _SHORTEST_PIECE:
         return None
-    return Shape(entry_id, parts, piece, weight(parts))
+    return Shape(entry_id, [part for part in parts if part], piece, weight(parts))
 
 
 class Templates:
@@ -60,20 +61,30 @@ class Templates:
 
     def matching(self, text: str) -> list[str]:
         """Ids of the entries of which the text holds a message, the one that says most first."""
-        text = text[:_MAX_PASTE].lower()
+        text = _dense(text[:_MAX_PASTE])
         if self._automaton is None:
             return []
-        found = self._automaton.find_matches_as_indexes(_dense(text), overlapping=True)
+        found = self._automaton.find_matches_as_indexes(text, overlapping=True)
         size = weight([text])
         said: dict[str, int] = {}
         for piece in {piece for piece, _, _ in found}:
             for shape in self._owners[piece]:
                 if shape.weight < _ENOUGH and shape.weight < size * _SHARE:
                     continue
-                got = fit_squeezed(shape.parts, text)
-                if got is not None and got.whole:
-                    said[shape.entry_id] = max(said.get(shape.entry_id, 0), got.weight)
+                if _follow(shape.parts, text):
+                    said[shape.entry_id] = max(said.get(shape.entry_id, 0), shape.weight)
         return _best(said)
+
+
+def _follow(parts: Iterable[str], text: str) -> bool:
+    """Whether a text holds some parts in their order."""
+    at = 0
+    for part in parts:
+        at = text.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
 
 
 def _best(said: dict[str, int]) -> list[str]:
@@ -97,4 +108,4 @@ def _fixed_parts(template: str) -> list[str]:
 
 
 def _dense(text: str) -> str:
-    return "".join(text.split())
+    return "".join(text.split()).lower()

@@ -20,9 +20,11 @@ _ENOUGH = 0.6
 """Share of the words that must be there when not all of them are anywhere together."""
 _BOOSTS = {"message": 2.0, "name": 2.0, "place": 1.0}
 _EXPLAINED = 5.0
-_RIGHT = 1_000.0
-_KEY = 1_000_000.0
+RIGHT = 1_000.0
+"""Added to the score of entries that have every word as it was typed."""
 _PASTED = 100_000.0
+KEY = 1_000_000.0
+"""The score of an entry whose id or slug was asked for."""
 
 
 def words_of(text: str) -> list[str]:
@@ -56,7 +58,7 @@ class Asker:
         return Query.boolean_query(
             [
                 (Occur.Must, self._every(near, words)),
-                (Occur.Should, Query.const_score_query(right, _RIGHT)),
+                (Occur.Should, Query.const_score_query(right, RIGHT)),
             ]
         )
 
@@ -73,7 +75,7 @@ class Asker:
         ways: list[Query] = []
         key = text.strip().lower()
         if key and len(key) <= 200:  # noqa: PLR2004  # no id or slug is longer
-            ways.append(Query.const_score_query(self._term("keys", key), _KEY))
+            ways.append(Query.const_score_query(self._term("keys", key), KEY))
         for place, entry_id in enumerate(pasted):
             ways.append(Query.const_score_query(self._term("id", entry_id), _PASTED - 100 * place))
         if words is not None:
