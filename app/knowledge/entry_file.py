@@ -81,6 +81,9 @@ class EntryFile(_Shape):
             "Type guard": self.type_guard,
             "Try and except": self.try_and_except,
         }
+        if self.example_fix:
+            pairs["Example fix (broken)"] = self.example_fix.broken
+            pairs["Example fix (fixed)"] = self.example_fix.fixed
         return {heading: code for heading, code in pairs.items() if code}
 
 

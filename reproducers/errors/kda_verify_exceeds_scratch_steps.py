@@ -1,0 +1,114 @@
+"""A verify batch has more draft tokens than the scratch buffer has steps.
+
+Symptom
+-------
+With flashinfer's KDA kernel, the first verify ends in `RuntimeError: KDA verify needs 4 scratch
+steps, but intermediate_ssm only has 3.`
+
+Mechanism
+---------
+Verification keeps the recurrent state after *each* draft token, so that the state of the last
+accepted one can be committed. These states go into `intermediate_ssm`, whose step dimension is
+fixed when `MambaPool` is built, from `speculative_num_draft_tokens` (`[layers, rows, steps, HV, V,
+K]`). The verify input brings its own `draft_token_num`; the kernel wrapper refuses one that is
+larger. The pool here is the release's own, and so is the wrapper; flashinfer's `recurrent_kda`,
+which needs compute capability 10, is replaced by the recurrence in plain torch.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from reproducers.calls.kda import (
+    DRAFT,
+    REQUESTS,
+    SLOTS,
+    decoded,
+    difference,
+    kda_kernel,
+    state_pool,
+    verify,
+)
+from reproducers.calls.launch import resolved
+from reproducers.checks import same
+from reproducers.snippets import TRY_AND_EXCEPT, Arguments, define, example, judge, outcome
+from reproducers.upstream.subject import Subject
+
+RELEASES = "sglang >=0.5.16,<=0.5.23"
+CHAIN_OF_3_STEPS = (
+    "--device cuda --speculative-algorithm EAGLE --speculative-draft-model-path DRAFT "
+    "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 9"
+)
+
+
+def trigger(subject: Subject) -> None:
+    """A pool for three draft tokens, a batch of four."""
+    kernel, state = kda_kernel(subject), state_pool(subject, speculative_num_draft_tokens=3)
+    subject.value("draft_token_num", DRAFT)
+    subject.value("scratch_steps", state.intermediate_ssm.shape[1])
+    verify(subject, kernel, state)
+
+
+def fix(subject: Subject) -> None:
+    """The same batch on a pool for four draft tokens; outputs against step-by-step decode."""
+    torch, kernel = subject.torch, kda_kernel(subject)
+    state = state_pool(subject, speculative_num_draft_tokens=DRAFT)
+    state.temporal.copy_(torch.randn_like(state.temporal))
+    committed = state.temporal.clone()
+    subject.value("draft_token_num", DRAFT)
+    subject.value("scratch_steps", state.intermediate_ssm.shape[1])
+    out = verify(subject, kernel, state)[0].unflatten(0, (REQUESTS, DRAFT))
+    untouched = torch.equal(state.temporal, committed)
+    subject.check("committed-states-untouched", untouched)
+    states = committed[SLOTS]
+    steps = decoded(subject, kernel, states)
+    same(subject, "output-shape", list(out.shape), list(steps.shape))
+    last = state.intermediate_ssm[:REQUESTS, DRAFT - 1]
+    for name, got, expected in (("outputs", out, steps), ("last-state", last, states)):
+        error = difference(got, expected)
+        below = "below 0.01 relative, states being bfloat16"
+        subject.check(f"{name}-as-decoded", error < 0.01, got=error, expected=below)
+
+
+def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """The page's code against the kernel wrapper, and what published pages get wrong."""
+    kernel, committed = kda_kernel(subject), state_pool(subject, DRAFT).temporal
+    pools = {steps: state_pool(subject, steps).intermediate_ssm for steps in (3, 4, 6)}
+
+    def engine(draft: int, scratch: Any, **options: Any) -> Any:
+        state = SimpleNamespace(temporal=committed, intermediate_ssm=scratch)
+        return verify(subject, kernel, state, draft, **options)
+
+    cases: dict[str, Callable[[], Arguments]] = {
+        "4 draft tokens, 3 steps": lambda: (4, pools[3]),
+        "4 draft tokens, 4 steps": lambda: (4, pools[4]),
+        "4 draft tokens, 6 steps": lambda: (4, pools[6]),
+        "3 draft tokens, 3 steps": lambda: (3, pools[3]),
+        "4 draft tokens, no scratch": lambda: (4, None),
+    }
+    judge(subject, snippets, cases, engine)
+
+    guarded = define(snippets, TRY_AND_EXCEPT)
+    got = guarded(lambda draft: engine(draft, pools[3]), 4).shape[1] // REQUESTS
+    subject.claim(TRY_AND_EXCEPT, "4 draft tokens, 3 steps", "3 are verified", got, ok=got == 3)
+    got = outcome(lambda: guarded(lambda draft: engine(draft, None), 4))
+    ok = got.startswith("AttributeError: ")
+    subject.claim(TRY_AND_EXCEPT, "no scratch", "another error passes through", got, ok=ok)
+
+    def names() -> dict[str, Any]:
+        return {
+            "build_pool": lambda **options: state_pool(subject, **options),
+            "verify": lambda draft, state: verify(subject, kernel, state, draft),
+        }
+
+    example(subject, snippets, names, RuntimeError, "KDA verify needs 4 scratch steps")
+
+    settings = resolved(subject, CHAIN_OF_3_STEPS)
+    same(subject, "width-is-steps-plus-one", settings["speculative_num_draft_tokens"], 3 + 1)
+    tree = outcome(lambda: engine(4, pools[3], retrieve_parent_token=SLOTS))
+    early = tree.startswith("RuntimeError: FlashInfer KDA verify kernel only supports topk=1")
+    subject.check("tree-is-refused-earlier", early, got=tree)
+    message = outcome(lambda: engine(4, pools[3]))
+    published = r'scratch steps, "\s*f?"but intermediate_ssm only has'
+    same(subject, "pattern-with-quotes-matches-nothing", re.search(published, message), None)

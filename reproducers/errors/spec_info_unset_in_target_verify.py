@@ -1,0 +1,96 @@
+"""A verify batch reaches the Intel AMX attention backend without the draft that it is to verify.
+
+Symptom
+-------
+On a CPU server with speculative decoding, `init_forward_metadata` raises
+`RuntimeError: spec_info is unset in TARGET_VERIFY mode` before the first layer runs.
+
+Mechanism
+---------
+A batch in TARGET_VERIFY mode has no `extend_*` fields. The backend derives them from the verify
+input in `forward_batch.spec_info`: every request extends by `draft_token_num` tokens, so lengths
+and start locations follow from that one number, and the mask from the input's tree. With
+`spec_info` None there is nothing to derive from. The backend here is built by its own `__init__`;
+two CPU kernels of `sgl_kernel` are replaced by recorders.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reproducers.calls.amx import (
+    COMMITTED,
+    DRAFT,
+    amx_backend,
+    forward_batch,
+    lengths_in_kernel,
+    verify_input,
+)
+from reproducers.checks import same
+from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
+from reproducers.upstream.subject import Subject
+
+RELEASES = "sglang >=0.5.16,<=0.5.23"
+AFTER_DRAFT = [n + DRAFT for n in COMMITTED]
+
+
+def trigger(subject: Subject) -> None:
+    """Two requests to verify, and nothing that says what."""
+    backend = amx_backend(subject)
+    subject.value("spec_info", None)
+    backend.init_forward_metadata(forward_batch(subject, spec_info=None))
+
+
+def fix(subject: Subject) -> None:
+    """The same batch with its verify input attached, once as a chain and once as a tree."""
+    backend = amx_backend(subject)
+    for topk, shape in ((1, "chain"), (2, "tree")):
+        draft = verify_input(subject, topk)
+        backend.init_forward_metadata(forward_batch(subject, spec_info=draft))
+        seq_lens, extend_seq_lens, extend_start_loc, mask = backend.extend_metadata
+        same(subject, f"{shape}-seq-lens", seq_lens.tolist(), AFTER_DRAFT)
+        same(subject, f"{shape}-extend-lens", extend_seq_lens.tolist(), [DRAFT, DRAFT])
+        same(subject, f"{shape}-start-locations", extend_start_loc.tolist(), [0, DRAFT])
+        kept = "none" if mask is None else "the draft's" if mask is draft.custom_mask else "other"
+        same(subject, f"{shape}-mask", kept, "none" if shape == "chain" else "the draft's")
+
+
+def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """The page's code against the backend, and what published pages get wrong."""
+    backend = amx_backend(subject)
+    draft_input = subject.load("sglang.srt.speculative.eagle_info").EagleDraftInput
+    cases = {
+        "no spec_info": lambda: (forward_batch(subject, None),),
+        "a chain of 4": lambda: (forward_batch(subject, verify_input(subject, topk=1)),),
+        "a tree of 4": lambda: (forward_batch(subject, verify_input(subject, topk=2)),),
+        "draft_token_num 0": lambda: (forward_batch(subject, verify_input(subject, 1, 0)),),
+        "a draft input": lambda: (forward_batch(subject, draft_input()),),
+        "a decode batch": lambda: (forward_batch(subject, None, "DECODE"),),
+    }
+    judge(subject, snippets, cases, backend.init_forward_metadata)
+
+    guarded = define(snippets, TRY_AND_EXCEPT)
+    forgotten = forward_batch(subject, None)
+    got = outcome(lambda: guarded(backend, forgotten, lambda: verify_input(subject, topk=1)))
+    ok = got == "returns" and backend.extend_metadata[0].tolist() == AFTER_DRAFT
+    subject.claim(TRY_AND_EXCEPT, "no spec_info", "attached, then derived", got, ok=ok)
+    empty = forward_batch(subject, verify_input(subject, 1, 0))
+    got = outcome(lambda: guarded(backend, empty, None))
+    ok = got == "RuntimeError: step must be nonzero"
+    subject.claim(TRY_AND_EXCEPT, "draft_token_num 0", "another error passes through", got, ok=ok)
+
+    def names() -> dict[str, Any]:
+        draft = verify_input(subject, topk=1)
+        batch = forward_batch(subject, None)
+        return {"backend": backend, "forward_batch": batch, "verify_input": draft}
+
+    example(subject, snippets, names, RuntimeError, "spec_info is unset in TARGET_VERIFY mode")
+
+    zero = outcome(lambda: backend.init_forward_metadata(*cases["draft_token_num 0"]()))
+    same(subject, "draft-token-num-zero", zero, "RuntimeError: step must be nonzero")
+    files = Path(str(subject.root), "sglang", "srt").rglob("*.py")
+    named = [path.name for path in files if b"TLVerifyInput" in path.read_bytes()]
+    same(subject, "no-tl-verify-input", named, [])
+    overwritten = subject.version is not None and subject.version.release < (0, 5, 19)
+    arrive = COMMITTED if overwritten else AFTER_DRAFT
+    same(subject, "lengths-that-reach-the-kernel", lengths_in_kernel(subject, backend), arrive)

@@ -1,0 +1,99 @@
+"""A speculative phase is asked for by a name that the release does not know.
+
+Symptom
+-------
+Building a CUDA-graph runner or an attention backend ends in
+`ValueError: Unknown speculative phase: decode`.
+
+Mechanism
+---------
+`resolve_num_tokens_per_req` says how many tokens one request has in a phase of speculative
+decoding, so that buffers get their size. It compares the name with three literals, `draft_decode`,
+`draft_extend` and `target_verify`, and raises for everything else: plain `decode` too, which is a
+forward mode and no speculative phase.
+"""
+
+import inspect
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from reproducers.checks import same
+from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
+from reproducers.upstream.subject import Subject
+
+RELEASES = "sglang >=0.5.16,<=0.5.23"
+TOPK, DRAFT = 4, 16  # --speculative-eagle-topk, --speculative-num-draft-tokens
+WIDTHS = {"draft_decode": TOPK, "draft_extend": DRAFT, "target_verify": DRAFT}
+
+
+def width_of(subject: Subject, phase: str, **options: Any) -> int:
+    """Call the release's `resolve_num_tokens_per_req` for an EAGLE server with a tree of 16."""
+    resolve = subject.load("sglang.srt.speculative.spec_utils").resolve_num_tokens_per_req
+    algorithm = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.EAGLE
+    context = subject.load("sglang.srt.runtime_context").get_context()
+    settings = {"speculative_eagle_topk": TOPK, "speculative_num_draft_tokens": DRAFT}
+    with context.override_server_args(**settings) as server_args:
+        if "server_args" in inspect.signature(resolve).parameters:  # 0.5.16 and 0.5.17
+            options["server_args"] = server_args
+        return int(resolve(phase=phase, **({"spec_algorithm": algorithm} | options)))
+
+
+def trigger(subject: Subject) -> None:
+    """Ask for the width of `decode`."""
+    subject.value("phase", "decode")
+    width_of(subject, "decode")
+
+
+def fix(subject: Subject) -> None:
+    """The same call with the name that the release knows, and the two other names."""
+    subject.value("phase", "draft_decode")
+    for phase, width in WIDTHS.items():
+        same(subject, f"width-of-{phase.replace('_', '-')}", width_of(subject, phase), width)
+    given = width_of(subject, "target_verify", num_draft_tokens=8)
+    same(subject, "a-given-width-wins", given, 8)
+
+
+def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """The page's code against the function, and what published pages get wrong."""
+    eagle = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.EAGLE
+    pairs = [(phase, eagle) for phase in (*WIDTHS, "decode", "verify", "TARGET_VERIFY", "")]
+    pairs += [("target_verify", None), ("draft_decode", None)]
+
+    def engine(phase: str, spec_algorithm: Any) -> int:
+        return width_of(subject, phase, spec_algorithm=spec_algorithm)
+
+    cases = {
+        f"{phase!r}, {algorithm}": partial(tuple, (phase, algorithm)) for phase, algorithm in pairs
+    }
+    judge(subject, snippets, cases, engine)
+
+    guarded = define(snippets, TRY_AND_EXCEPT)
+    got = outcome(lambda: guarded(lambda phase: engine(phase, eagle), "decode"))
+    ok = got.startswith("LookupError: ") and all(phase in got for phase in WIDTHS)
+    subject.claim(TRY_AND_EXCEPT, "'decode'", "LookupError that names the phases", got, ok=ok)
+    width = guarded(lambda phase: engine(phase, eagle), "draft_decode")
+    subject.claim(TRY_AND_EXCEPT, "'draft_decode'", TOPK, width, ok=width == TOPK)
+    got = outcome(lambda: guarded(lambda phase: engine(phase, None), "target_verify"))
+    ok = got.startswith("AttributeError: ")
+    subject.claim(TRY_AND_EXCEPT, "no algorithm", "another error passes through", got, ok=ok)
+
+    def names() -> dict[str, Any]:
+        return {"resolve_num_tokens_per_req": partial(width_of, subject), "spec_algorithm": eagle}
+
+    example(subject, snippets, names, ValueError, "Unknown speculative phase: decode")
+
+    decode = outcome(lambda: width_of(subject, "decode"))
+    same(subject, "decode-is-no-phase", decode, "ValueError: Unknown speculative phase: decode")
+    said = {"decode", "target_verify"}  # what a published validator accepts
+    known = {p for p in (*WIDTHS, "decode") if outcome(partial(engine, p, eagle)) == "returns"}
+    both_ways = [sorted(said - known), sorted(known - said)]
+    wrong = [["decode"], ["draft_decode", "draft_extend"]]
+    same(subject, "published-set-wrong-both-ways", both_ways, wrong)
+    resolve = subject.load("sglang.srt.speculative.spec_utils").resolve_num_tokens_per_req
+    positional = outcome(lambda: resolve("target_verify", eagle))
+    subject.check("positional-call", positional.startswith("TypeError: "), got=positional)
+    missing = outcome(lambda: engine("target_verify", None))
+    subject.check(
+        "target-verify-needs-algorithm", missing.startswith("AttributeError"), got=missing
+    )
