@@ -7,11 +7,16 @@ or taken out, so that the result does not depend on the order of scanning.
 from itertools import groupby
 
 from sqlalchemy import delete, insert, select, update
-from sqlalchemy.orm import Session
+from sqlmodel import Session, SQLModel
 
-from app.models import Alias, Change, Entry, Explanation, Release
+import app.models  # noqa: F401  # declares the tables
 from app.scanner.history import EntryChange, newest_ids
 
+_release = SQLModel.metadata.tables["release"]
+_entry = SQLModel.metadata.tables["entry"]
+_change = SQLModel.metadata.tables["change"]
+_alias = SQLModel.metadata.tables["alias"]
+_explanation = SQLModel.metadata.tables["explanation"]
 COMPUTED = ("reworded", "class-changed")
 _EXPLAINED = ("slug", "explained", "severity", "family", "error_type", "http_status")
 
@@ -25,15 +30,17 @@ def renew_aliases(db: Session, package: str) -> None:
     """
     rows = db.execute(
         select(
-            Release.ordinal,
-            Change.entry_id,
-            Change.status,
-            Change.previous_entry_id,
-            Change.replaced,
+            _release.c.ordinal,
+            _change.c.entry_id,
+            _change.c.status,
+            _change.c.previous_entry_id,
+            _change.c.replaced,
         )
-        .join(Release, Release.id == Change.release_id)
-        .where(Release.package == package, Change.status.in_(("new", "reworded", "classChanged")))
-        .order_by(Release.ordinal, Change.entry_id)
+        .join(_release, _release.c.id == _change.c.release_id)
+        .where(
+            _release.c.package == package, _change.c.status.in_(("new", "reworded", "classChanged"))
+        )
+        .order_by(_release.c.ordinal, _change.c.entry_id)
     ).all()
     steps = [
         [EntryChange(r.entry_id, r.status, r.previous_entry_id, r.replaced) for r in step]
@@ -45,22 +52,22 @@ def renew_aliases(db: Session, package: str) -> None:
         if r.replaced
     }
     newest = newest_ids(steps)
-    ours = select(Entry.id).where(Entry.package == package)
+    ours = select(_entry.c.id).where(_entry.c.package == package)
     old = db.execute(
-        select(Alias.alias, Alias.entry_id).where(
-            Alias.kind.in_(COMPUTED), Alias.entry_id.in_(ours)
+        select(_alias.c.alias, _alias.c.entry_id).where(
+            _alias.c.kind.in_(COMPUTED), _alias.c.entry_id.in_(ours)
         )
     ).all()
     stored = {r.alias: r.entry_id for r in old}
     if stored != newest:
         db.execute(
-            delete(Alias)
-            .where(Alias.kind.in_(COMPUTED), Alias.entry_id.in_(ours))
+            delete(_alias)
+            .where(_alias.c.kind.in_(COMPUTED), _alias.c.entry_id.in_(ours))
             .execution_options(synchronize_session=False)
         )
         if newest:
             db.execute(
-                insert(Alias),
+                insert(_alias),
                 [
                     {"alias": alias, "entry_id": entry, "kind": kinds[alias]}
                     for alias, entry in sorted(newest.items())
@@ -73,17 +80,19 @@ def renew_aliases(db: Session, package: str) -> None:
 def _let_explanation_follow(db: Session, was: str, now: str) -> None:
     """Move what people wrote about an entry, and the names it goes by, to what it became."""
     old = db.execute(
-        select(*(getattr(Entry, name) for name in _EXPLAINED)).where(
-            Entry.id == was, Entry.explained.is_(True)
+        select(*(_entry.c[name] for name in _EXPLAINED)).where(
+            _entry.c.id == was, _entry.c.explained.is_(True)
         )
     ).first()
     if old is None:
         return
-    db.execute(update(Entry).where(Entry.id == was).values(slug=None, explained=False))
+    db.execute(update(_entry).where(_entry.c.id == was).values(slug=None, explained=False))
     db.execute(
-        update(Entry).where(Entry.id == now).values(**dict(zip(_EXPLAINED, old, strict=True)))
+        update(_entry).where(_entry.c.id == now).values(**dict(zip(_EXPLAINED, old, strict=True)))
     )
-    db.execute(update(Explanation).where(Explanation.entry_id == was).values(entry_id=now))
+    db.execute(update(_explanation).where(_explanation.c.entry_id == was).values(entry_id=now))
     db.execute(
-        update(Alias).where(Alias.entry_id == was, Alias.kind.not_in(COMPUTED)).values(entry_id=now)
+        update(_alias)
+        .where(_alias.c.entry_id == was, _alias.c.kind.not_in(COMPUTED))
+        .values(entry_id=now)
     )

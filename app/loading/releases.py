@@ -1,9 +1,9 @@
 """Stores a scanned release: its sites, entries, and what changed against its neighbours.
 
 All or nothing: everything happens in the caller's transaction, so that a process killed in the
-middle leaves the database as it was. The order in which releases are loaded does not matter: changes
-are computed between neighbours in version order, and a release put in between has its neighbours'
-changes computed anew. An entry shows the wording of the newest release that has it.
+middle leaves the database as it was. The order in which releases are loaded does not matter:
+changes are computed between neighbours in version order, and a release put in between has its
+neighbours' changes computed anew. An entry shows the wording of the newest release that has it.
 """
 
 from collections import Counter
@@ -13,20 +13,23 @@ from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import delete, func, insert, select, text, update
-from sqlalchemy.orm import Session
-from sqlmodel import SQLModel
+from sqlmodel import Session, SQLModel
 
 from app.db import touch
 from app.exceptions import NotFoundError
 from app.loading.aliases import renew_aliases
-from app.models import Change, Entry, Release, Site, utc_now
+from app.models import utc_now
 from app.scanner.finish import nearest
 from app.scanner.guards import Guard
 from app.scanner.history import EntryChange, Place, Telling, Words, compare
 from app.scanner.records import ScannedRelease, ScannedSite
-from app.scanner.release import ordinal
+from app.scanner.release import ordinal, scanner_digest
 from app.scanner.templates import skeleton
 
+_release = SQLModel.metadata.tables["release"]
+_entry = SQLModel.metadata.tables["entry"]
+_site = SQLModel.metadata.tables["site"]
+_change = SQLModel.metadata.tables["change"]
 _SITE_COLUMNS: Final = {
     "entry_id": "entry_id",
     "site_id": "site_id",
@@ -44,8 +47,6 @@ _SITE_COLUMNS: Final = {
     "guards_json": "guards",
 }
 """Attribute of a scanned site → column."""
-_ENTRY: Final = insert(SQLModel.metadata.tables["entry"])
-_CHANGE: Final = insert(SQLModel.metadata.tables["change"])
 _ROWS: Final = 5_000
 _PARAMETERS: Final = 5_000
 """SQLite takes 32,766 in a statement, PostgreSQL 65,535."""
@@ -119,10 +120,14 @@ def remove_release(db: Session, package: str, version: str) -> None:
     """
     _lock(db, package)
     release = db.execute(
-        select(Release).where(Release.package == package, Release.version == version)
-    ).scalar_one_or_none()
+        select(_release.c.id, _release.c.ordinal).where(
+            _release.c.package == package, _release.c.version == version
+        )
+    ).one_or_none()
     if release is None:
-        known = db.execute(select(Release.version).where(Release.package == package)).scalars()
+        known = db.execute(
+            select(_release.c.version).where(_release.c.package == package)
+        ).scalars()
         raise NotFoundError(
             f"{package}=={version} is not in the catalog.", near=[f"{package}=={v}" for v in known]
         )
@@ -141,13 +146,13 @@ def _lock(db: Session, package: str) -> None:
     if db.get_bind().dialect.name == "postgresql":
         db.execute(text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": package})
     else:
-        db.execute(delete(Release).where(Release.id == -1))  # takes SQLite's only write lock
+        db.execute(delete(_release).where(_release.c.id == -1))  # takes SQLite's only write lock
 
 
 def _store_release(db: Session, scanned: ScannedRelease, order: int) -> int:
     old = db.execute(
-        select(Release.id).where(
-            Release.package == scanned.package, Release.version == scanned.version
+        select(_release.c.id).where(
+            _release.c.package == scanned.package, _release.c.version == scanned.version
         )
     ).scalar_one_or_none()
     if old is not None:
@@ -168,16 +173,17 @@ def _store_release(db: Session, scanned: ScannedRelease, order: int) -> int:
         "reraised": scanned.reraised,
         "entries": scanned.entries,
         "seconds": scanned.seconds,
+        "scanner": scanner_digest(),
         "scanned_at": utc_now(),
     }
-    result = db.execute(insert(Release).values(**values).returning(Release.id))
+    result = db.execute(insert(_release).values(**values).returning(_release.c.id))
     return int(result.scalar_one())
 
 
 def _delete_release(db: Session, release_id: int | None) -> None:
-    db.execute(delete(Change).where(Change.release_id == release_id))
-    db.execute(delete(Site).where(Site.release_id == release_id))
-    db.execute(delete(Release).where(Release.id == release_id))
+    db.execute(delete(_change).where(_change.c.release_id == release_id))
+    db.execute(delete(_site).where(_site.c.release_id == release_id))
+    db.execute(delete(_release).where(_release.c.id == release_id))
 
 
 def _store_sites(db: Session, release_id: int, sites: Sequence[ScannedSite]) -> None:
@@ -206,7 +212,7 @@ def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _store_entries(db: Session, scanned: ScannedRelease, order: int) -> None:
-    """Add the entries that are new, and give the others this wording unless a newer one has them."""
+    """Add new entries, and give the others this wording unless a newer release has them."""
     first: dict[str, ScannedSite] = {}
     for site in scanned.sites:
         first.setdefault(site.entry_id, site)
@@ -214,21 +220,21 @@ def _store_entries(db: Session, scanned: ScannedRelease, order: int) -> None:
         row.id: row
         for row in db.execute(
             select(
-                Entry.id,
-                Entry.template,
-                Entry.pattern,
-                Entry.error_type,
-                Entry.http_status,
-                Entry.family,
-                Entry.explained,
-            ).where(Entry.package == scanned.package)
+                _entry.c.id,
+                _entry.c.template,
+                _entry.c.pattern,
+                _entry.c.error_type,
+                _entry.c.http_status,
+                _entry.c.family,
+                _entry.c.explained,
+            ).where(_entry.c.package == scanned.package)
         )
     }
     newer = set(
         db.execute(
-            select(Site.entry_id)
-            .join(Release, Release.id == Site.release_id)
-            .where(Release.package == scanned.package, Release.ordinal > order)
+            select(_site.c.entry_id)
+            .join(_release, _release.c.id == _site.c.release_id)
+            .where(_release.c.package == scanned.package, _release.c.ordinal > order)
             .distinct()
         ).scalars()
     )
@@ -244,10 +250,10 @@ def _store_entries(db: Session, scanned: ScannedRelease, order: int) -> None:
             if any(getattr(row, k, v) != v for k, v in values.items()):
                 changed.append({"id": entry, **values})
     for rows in _batches(added):
-        db.connection().execute(_ENTRY, rows)
+        db.execute(insert(_entry), rows)
     for values in changed:
         entry = values.pop("id")
-        db.execute(update(Entry).where(Entry.id == entry).values(**values))
+        db.execute(update(_entry).where(_entry.c.id == entry).values(**values))
 
 
 def _wording(site: ScannedSite) -> dict[str, Any]:
@@ -276,12 +282,12 @@ def _neighbours(
     db: Session, package: str, order: int
 ) -> tuple[_Neighbour | None, _Neighbour | None]:
     """The scanned releases right before and right after one."""
-    columns = select(Release.id, Release.version).where(Release.package == package)
+    columns = select(_release.c.id, _release.c.version).where(_release.c.package == package)
     before = db.execute(
-        columns.where(Release.ordinal < order).order_by(Release.ordinal.desc()).limit(1)
+        columns.where(_release.c.ordinal < order).order_by(_release.c.ordinal.desc()).limit(1)
     ).first()
     after = db.execute(
-        columns.where(Release.ordinal > order).order_by(Release.ordinal).limit(1)
+        columns.where(_release.c.ordinal > order).order_by(_release.c.ordinal).limit(1)
     ).first()
     return (
         _Neighbour(before.id, before.version) if before else None,
@@ -308,8 +314,8 @@ def _words(site: ScannedSite) -> Words:
 def _stored(db: Session, release_id: int) -> _Side:
     """A release in the database, as `compare` takes it."""
     rows = db.execute(
-        select(Site.entry_id, Site.file, Site.function, Site.line, Site.id).where(
-            Site.release_id == release_id
+        select(_site.c.entry_id, _site.c.file, _site.c.function, _site.c.line, _site.c.id).where(
+            _site.c.release_id == release_id
         )
     )
     return _Side([Place(*row) for row in rows], lambda refs: _stored_words(db, refs))
@@ -320,8 +326,13 @@ def _stored_words(db: Session, refs: Sequence[int]) -> dict[int, Words]:
     for at in range(0, len(refs), _PARAMETERS):
         rows = db.execute(
             select(
-                Site.id, Site.kind, Site.error_class, Site.template, Site.condition, Site.guards
-            ).where(Site.id.in_(refs[at : at + _PARAMETERS]))
+                _site.c.id,
+                _site.c.kind,
+                _site.c.error_class,
+                _site.c.template,
+                _site.c.condition,
+                _site.c.guards,
+            ).where(_site.c.id.in_(refs[at : at + _PARAMETERS]))
         )
         for row in rows:
             guards = [Guard(**g) for g in row.guards]
@@ -333,7 +344,7 @@ def _stored_words(db: Session, refs: Sequence[int]) -> dict[int, Words]:
 
 
 def _store_changes(db: Session, release_id: int, changes: Iterable[EntryChange]) -> None:
-    db.execute(delete(Change).where(Change.release_id == release_id))
+    db.execute(delete(_change).where(_change.c.release_id == release_id))
     rows = (
         {
             "release_id": release_id,
@@ -345,14 +356,14 @@ def _store_changes(db: Session, release_id: int, changes: Iterable[EntryChange])
         for c in changes
     )
     for batch in _batches(rows):
-        db.connection().execute(_CHANGE, batch)
+        db.execute(insert(_change), batch)
 
 
 def _drop_orphans(db: Session, package: str) -> None:
     """Entries that no release has and nobody explained."""
-    used = select(func.count()).where(Site.entry_id == Entry.id).scalar_subquery()
+    used = select(func.count()).where(_site.c.entry_id == _entry.c.id).scalar_subquery()
     db.execute(
-        delete(Entry)
-        .where(Entry.package == package, Entry.explained.is_(False), used == 0)
+        delete(_entry)
+        .where(_entry.c.package == package, _entry.c.explained.is_(False), used == 0)
         .execution_options(synchronize_session=False)
     )

@@ -171,3 +171,9 @@ def is_text(node: ast.AST | None) -> bool:
             and is_text(node.func.value)
         )
     return False
+
+
+def is_class_name(name: str) -> bool:
+    """Whether a dotted name's last part is written like a class."""
+    leaf = name.rpartition(".")[2].lstrip("_")
+    return leaf[:1].isupper()

@@ -7,73 +7,29 @@ the module, of the class, or imported. What cannot be read stays a hole.
 
 import ast
 import re
-import string
-import textwrap
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from app.scanner.expressions import is_text, last_name, text_of
-from app.scanner.library import Library, Module
-from app.scanner.templates import Hole, literal_length
-
-Variant = list[str | Hole]
-"""The parts of one template; adjacent text is joined."""
+from app.scanner.expressions import is_text, last_name
+from app.scanner.scope import Assigned, Scope, assigned, parameters
+from app.scanner.templates import literal_length
+from app.scanner.variants import (
+    Variant,
+    dedented,
+    format_spec,
+    formatted,
+    hole,
+    merge,
+    percent,
+    stripped,
+)
 
 _MOST: Final = 8
 """Variants followed; a message with more choices than this is none a reader would list."""
 _DEPTH: Final = 8
 _CONVERSIONS: Final = {-1: "", 114: "r", 115: "s", 97: "a"}
-_PERCENT: Final = re.compile(
-    r"%(?:\((?P<key>[^)]*)\))?(?P<flags>[#0\- +]*)(?P<width>\*|\d+)?(?:\.(?P<prec>\*|\d+))?"
-    r"[hlL]?(?P<type>[diouxXeEfFgGcrsa%])"
-)
-_INTEGERS: Final = {"d": "d", "i": "d", "u": "d", "o": "o", "x": "x", "X": "X"}
 _SIMPLE_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]+|_[A-Z0-9_]+")
-_LAZY: Final = ast.Name("…")
-
-
-@dataclass(slots=True, eq=False)
-class Scope:
-    """Where an expression stands, for looking up the names in it."""
-
-    module: Module
-    library: Library
-    text: bytes = b""
-    """Source of the block around, to see at a glance whether a name is assigned in it."""
-    function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
-    class_name: str = ""
-    line: int = 0
-    """Line of the expression, in the numbering of `function`'s nodes."""
-    caught: frozenset[str] = frozenset()
-    """Names bound by `except ... as name` around it."""
-    bound: Mapping[str, tuple[ast.expr | None, "Scope"]] = field(default_factory=dict)
-    """Arguments of a call whose body is being read, and where they come from."""
-    busy: frozenset[str] = frozenset()
-    """Names whose value is being read, against circles."""
-
-
-def merge(parts: Sequence[str | Hole]) -> Variant:
-    """Join adjacent text and drop empty text."""
-    out: Variant = []
-    for part in parts:
-        if isinstance(part, str):
-            if not part:
-                continue
-            if out and isinstance(out[-1], str):
-                out[-1] += part
-                continue
-        out.append(part)
-    return out
-
-
-def hole(node: ast.AST, conversion: str = "", spec: str = "") -> Hole:
-    """The hole an expression makes."""
-    text = text_of(node)
-    if isinstance(node, ast.Lambda | ast.NamedExpr | ast.Yield):
-        text = f"({text})"
-    return Hole(text, conversion, spec)
 
 
 def read(node: ast.expr | None, scope: Scope, depth: int = 0) -> list[Variant]:
@@ -97,21 +53,6 @@ def read(node: ast.expr | None, scope: Scope, depth: int = 0) -> list[Variant]:
     return found if found is not None else [[hole(node)]]
 
 
-def best_first(variants: list[Variant]) -> list[Variant]:
-    """Distinct variants, those with words; the richest first. One without words if none has any."""
-    if len(variants) < 2:  # noqa: PLR2004  # nothing to choose
-        return variants
-    seen: set[tuple[str | Hole, ...]] = set()
-    out = []
-    for variant in sorted(variants, key=literal_length, reverse=True):
-        key = tuple(variant)
-        if key not in seen:
-            seen.add(key)
-            out.append(variant)
-    worded = [v for v in out if literal_length(v)]
-    return worded or out[:1]
-
-
 def _joined(node: ast.JoinedStr, scope: Scope, depth: int) -> list[Variant]:
     variants: list[Variant] = [[]]
     for value in node.values:
@@ -122,7 +63,7 @@ def _joined(node: ast.JoinedStr, scope: Scope, depth: int) -> list[Variant]:
         if not isinstance(value, ast.FormattedValue):
             continue
         conversion = _CONVERSIONS.get(value.conversion, "")
-        spec = _spec(value.format_spec)
+        spec = format_spec(value.format_spec)
         inner = None if conversion or spec else _inlined(value.value, scope, depth)
         if inner is None:
             part = hole(value.value, conversion, spec)
@@ -131,18 +72,6 @@ def _joined(node: ast.JoinedStr, scope: Scope, depth: int) -> list[Variant]:
         else:
             variants = [v + i for v in variants for i in inner][:_MOST]
     return [merge(v) for v in variants]
-
-
-def _spec(node: ast.expr | None) -> str:
-    if not isinstance(node, ast.JoinedStr):
-        return ""
-    out = []
-    for value in node.values:
-        if isinstance(value, ast.Constant):
-            out.append(str(value.value))
-        elif isinstance(value, ast.FormattedValue):
-            out.append("{" + text_of(value.value) + "}")
-    return "".join(out)
 
 
 def _binary(node: ast.BinOp, scope: Scope, depth: int) -> list[Variant] | None:
@@ -187,35 +116,6 @@ def _percent_values(node: ast.expr) -> Sequence[ast.expr] | Mapping[str, ast.exp
     return [node]
 
 
-def percent(text: str, values: Sequence[ast.expr] | Mapping[str, ast.expr]) -> Variant:
-    """The template of `text % values`; values that are not given stay `_`."""
-    parts: Variant = []
-    end = position = 0
-    for m in _PERCENT.finditer(text):
-        parts.append(text[end : m.start()])
-        end = m.end()
-        kind = m["type"]
-        if kind == "%":
-            parts.append("%")
-            continue
-        position += (m["width"] == "*") + (m["prec"] == "*")
-        value: ast.expr | None = None
-        if isinstance(values, Mapping):
-            value = values.get(m["key"] or "")
-        elif position < len(values):
-            value = values[position]
-        position += 1
-        precision = f".{m['prec']}" if m["prec"] and m["prec"] != "*" else ""
-        spec = _INTEGERS.get(kind) or (precision + kind if kind in "eEfFgG" else "")
-        conversion = kind if kind in "ra" else ""
-        if value is None:
-            parts.append(Hole(m["key"] or "_", conversion, spec))
-        else:
-            parts.append(hole(value, conversion, spec))
-    parts.append(text[end:])
-    return merge(parts)
-
-
 def _choice(node: ast.IfExp, scope: Scope, depth: int) -> list[Variant]:
     return (read(node.body, scope, depth + 1) + read(node.orelse, scope, depth + 1))[:_MOST]
 
@@ -250,21 +150,21 @@ def _call(node: ast.Call, scope: Scope, depth: int) -> list[Variant] | None:
     name = last_name(func)
     if name in ("str", "_", "gettext", "dedent", "cleandoc") and len(node.args) == 1:
         found = read(node.args[0], scope, depth + 1)
-        return [_dedented(v) for v in found] if name in ("dedent", "cleandoc") else found
+        return [dedented(v) for v in found] if name in ("dedent", "cleandoc") else found
     if name == "repr" and len(node.args) == 1:
         return [[hole(node.args[0], "r")]]
     if not isinstance(func, ast.Attribute):
         return None
     if name == "format":
         found = [
-            formatted
+            made
             for v in read(func.value, scope, depth + 1)
-            if len(v) == 1 and isinstance(v[0], str) and (formatted := _format(v[0], node))
+            if len(v) == 1 and isinstance(v[0], str) and (made := formatted(v[0], node))
         ]
         return found or None
     if name in ("strip", "lstrip", "rstrip") and not node.args:
         found = read(func.value, scope, depth + 1)
-        return [_stripped(v, name) for v in found] if is_text(func.value) else None
+        return [stripped(v, name) for v in found] if is_text(func.value) else None
     if name == "join" and isinstance(func.value, ast.Constant) and len(node.args) == 1:
         return _join(str(func.value.value), node.args[0], scope, depth)
     return None
@@ -281,50 +181,6 @@ def _join(glue: str, items: ast.expr, scope: Scope, depth: int) -> list[Variant]
             parts.append(glue)
         parts += read(element, scope, depth + 1)[0]
     return [merge(parts)]
-
-
-def _format(text: str, call: ast.Call) -> Variant | None:
-    keywords = {k.arg: k.value for k in call.keywords if k.arg}
-    parts: Variant = []
-    auto = 0
-    try:
-        fields = list(string.Formatter().parse(text))
-    except ValueError:
-        return None
-    for literal, name, spec, conversion in fields:
-        parts.append(literal)
-        if name is None:
-            continue
-        base = re.split(r"[.\[]", name, maxsplit=1)[0]
-        value: ast.expr | None
-        if not base or base.isdigit():
-            index = int(base) if base else auto
-            auto += not base
-            value = call.args[index] if index < len(call.args) else None
-        else:
-            value = keywords.get(base)
-        if value is None or isinstance(value, ast.Starred):
-            made = Hole(name or "_", conversion or "", spec or "")
-        else:
-            made = hole(value, conversion or "", spec or "")
-            made = made._replace(expr=made.expr + name[len(base) :])
-        parts.append(made)
-    return merge(parts)
-
-
-def _dedented(variant: Variant) -> Variant:
-    if len(variant) == 1 and isinstance(variant[0], str):
-        return merge([textwrap.dedent(variant[0])])
-    return merge([re.sub(r"\n[ \t]+", "\n", p) if isinstance(p, str) else p for p in variant])
-
-
-def _stripped(variant: Variant, how: str) -> Variant:
-    out = list(variant)
-    if out and how != "rstrip" and isinstance(out[0], str):
-        out[0] = out[0].lstrip()
-    if out and how != "lstrip" and isinstance(out[-1], str):
-        out[-1] = out[-1].rstrip()
-    return merge(out)
 
 
 def _named(node: ast.Name | ast.Attribute, scope: Scope, depth: int) -> list[Variant] | None:
@@ -428,86 +284,6 @@ def _attribute(node: ast.Attribute, scope: Scope, depth: int) -> list[Variant] |
     return None
 
 
-Assigned = list[tuple[int, str, ast.expr]]
-"""(line, how: `=`, `+=` or what else, value), by line."""
-
-
-def assigned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Mapping[str, Assigned]:
-    """What a function assigns to its names; functions inside of it are left out."""
-    known: Mapping[str, Assigned] | None = getattr(function, "_assigned", None)
-    if known is not None:
-        return known
-    out: dict[str, Assigned] = defaultdict(list)
-    _note_all(function.body, out)
-    for values in out.values():
-        values.sort(key=lambda v: v[0])
-    function._assigned = out  # type: ignore[union-attr]  # noqa: SLF001  # lives with the node
-    return out
-
-
-def _note_all(body: Sequence[ast.stmt], out: dict[str, Assigned]) -> None:
-    for node in body:
-        kind = type(node)
-        if kind in _PLAIN_STATEMENTS:
-            continue
-        _note(node, out)
-        if kind in _WITH_BODIES:
-            for name in ("body", "orelse", "finalbody"):
-                _note_all(getattr(node, name, ()), out)
-            for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-                _note_all(part.body, out)
-
-
-_PLAIN_STATEMENTS: Final = frozenset(
-    {ast.Expr, ast.Return, ast.Raise, ast.Assert, ast.Pass, ast.FunctionDef, ast.ClassDef}
-)
-_WITH_BODIES: Final = frozenset(
-    {
-        ast.If,
-        ast.For,
-        ast.AsyncFor,
-        ast.While,
-        ast.With,
-        ast.AsyncWith,
-        ast.Try,
-        ast.TryStar,
-        ast.Match,
-    }
-)
-
-
-def _note(node: ast.stmt, out: dict[str, Assigned]) -> None:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Name):
-                out[target.id].append((node.lineno, "=", node.value))
-            elif isinstance(target, ast.Tuple | ast.List):
-                _note_names(target, "unpack", node.value, out)
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
-        if isinstance(node.target, ast.Name) and node.value is not None:
-            how = "+=" if isinstance(node, ast.AugAssign) else "="
-            out[node.target.id].append((node.lineno, how, node.value))
-    elif isinstance(node, ast.For | ast.AsyncFor):
-        _note_names(node.target, "for", node.iter, out)
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        for item in node.items:
-            if item.optional_vars is not None:
-                _note_names(item.optional_vars, "with", item.context_expr, out)
-
-
-def _note_names(target: ast.expr, how: str, value: ast.expr, out: dict[str, Assigned]) -> None:
-    for node in ast.walk(target):
-        if isinstance(node, ast.Name):
-            out[node.id].append((getattr(value, "lineno", 0), how, value))
-
-
-def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    """Names of a function's parameters, in order, keyword-only ones last."""
-    a = function.args
-    names = [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
-    return names + [x.arg for x in (a.vararg, a.kwarg) if x]
-
-
 def _local(
     name: str, values: Assigned, scope: Scope, depth: int, *, whole: bool
 ) -> list[Variant] | None:
@@ -533,7 +309,7 @@ def _local(
     return out[:_MOST]
 
 
-_READERS: Final = {
+_READERS: Final[dict[type[ast.expr], Callable[..., list[Variant] | None]]] = {
     ast.JoinedStr: _joined,
     ast.BinOp: _binary,
     ast.IfExp: _choice,

@@ -6,14 +6,17 @@ helper function may build or raise it. Both are followed, in this file and in im
 
 import ast
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from app.scanner.expressions import is_text, last_name, text_of
+from app.scanner.expressions import is_class_name, is_text, last_name, text_of
 from app.scanner.library import Module
-from app.scanner.messages import Scope, Variant, assigned, hole, parameters, read
+from app.scanner.messages import read
+from app.scanner.raising_functions import HOPS, Helper, bind, find_helper
+from app.scanner.scope import Scope, assigned
 from app.scanner.templates import literal_length
+from app.scanner.variants import Variant, hole
 
 UNKNOWN_CLASS: Final = "?"
 """Where the source does not say which class is raised (`raise error`)."""
@@ -39,8 +42,6 @@ MESSAGE_KEYWORDS: Final = (
     "message", "msg", "detail", "reason", "error", "err_msg", "error_message", "text",
     "description", "content", "err",
 )  # fmt: skip
-_HOPS: Final = 4
-_SHORT_BODY: Final = 6
 
 
 class Raised(NamedTuple):
@@ -54,17 +55,6 @@ class Raised(NamedTuple):
     """How the message is written: literal, fstring, percent, format, concatenation, variable, ..."""
     call: ast.Call | None = None
     """The construction, where there is one at the raise."""
-
-
-class Helper(NamedTuple):
-    """A short function that raises or returns an exception made of its arguments."""
-
-    raises: bool
-    function: ast.FunctionDef | ast.AsyncFunctionDef
-    error: ast.Call
-    module: Module
-    class_name: str
-    own_class: bool
 
 
 def form_of(node: ast.expr | None) -> str:
@@ -89,12 +79,6 @@ _FORMS: Final[Mapping[type[ast.expr], str]] = {
     ast.Tuple: "tuple",
     ast.BoolOp: "choice",
 }
-
-
-def is_class_name(name: str) -> bool:
-    """Whether a dotted name's last part is written like a class."""
-    leaf = name.rpartition(".")[2].lstrip("_")
-    return leaf[:1].isupper()
 
 
 def what_is_raised(node: ast.expr, scope: Scope) -> Raised | None:
@@ -201,7 +185,7 @@ def _several_arguments(call: ast.Call, leaf: str, scope: Scope) -> list[Variant]
 def _class_variants(call: ast.Call, name: str, scope: Scope) -> list[Variant] | None:
     """What an exception class of the wheel makes of its arguments; `None` if nothing of its own."""
     found = scope.library.named(scope.module, "class", name)
-    for _ in range(_HOPS):
+    for _ in range(HOPS):
         if found is None or not isinstance(found[1], ast.ClassDef):
             return None
         module, node = found
@@ -261,105 +245,6 @@ def _is_super_init(node: ast.AST) -> bool:
             or last_name(node.func.value) in BUILTIN
         )
     )
-
-
-def bind(
-    function: ast.FunctionDef | ast.AsyncFunctionDef,
-    call: ast.Call,
-    scope: Scope,
-    *,
-    skip_self: bool,
-) -> dict[str, tuple[ast.expr | None, Scope]]:
-    """A function's parameters with what a call gives for them; `None` for what stays open."""
-    a = function.args
-    names = [x.arg for x in (*a.posonlyargs, *a.args)]
-    if skip_self and names:
-        names = names[1:]
-    bound: dict[str, tuple[ast.expr | None, Scope]] = dict.fromkeys(
-        parameters(function), (None, scope)
-    )
-    defaults: Sequence[tuple[str, ast.expr | None]] = [
-        *zip(reversed(names), reversed(a.defaults), strict=False),
-        *zip((x.arg for x in a.kwonlyargs), a.kw_defaults, strict=True),
-    ]
-    for name, default in defaults:
-        if isinstance(default, ast.Constant) and isinstance(default.value, str):
-            bound[name] = (default, scope)
-    for name, value in zip(names, call.args, strict=False):
-        bound[name] = (None, scope) if isinstance(value, ast.Starred) else (value, scope)
-    for keyword in call.keywords:
-        if keyword.arg in bound:
-            bound[keyword.arg] = (keyword.value, scope)
-    return bound
-
-
-def find_helper(call: ast.Call, scope: Scope) -> Helper | None:
-    """The helper function that a call names, if it is one that ends in an exception."""
-    func = call.func
-    found: tuple[Module, ast.stmt] | None = None
-    own = False
-    if isinstance(func, ast.Name):
-        if scope.function is not None and func.id in parameters(scope.function):
-            return None
-        found = scope.library.named(scope.module, "def", func.id)
-    elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
-        if func.value.id in ("self", "cls"):
-            own = True
-            found = method_of(scope, func.attr)
-        else:
-            found = scope.library.named(scope.module, "def", text_of(func))
-    if found is None or not isinstance(found[1], ast.FunctionDef | ast.AsyncFunctionDef):
-        return None
-    error = exception_made_by(found[1])
-    if error is None:
-        return None
-    return Helper(
-        isinstance(found[1].body[-1], ast.Raise),
-        found[1],
-        error,
-        found[0],
-        scope.class_name if own else "",
-        own,
-    )
-
-
-def method_of(scope: Scope, name: str) -> tuple[Module, ast.stmt] | None:
-    """A method of the class around, or of the first base that has it."""
-    found = (
-        scope.library.named(scope.module, "class", scope.class_name) if scope.class_name else None
-    )
-    for _ in range(_HOPS):
-        if found is None or not isinstance(found[1], ast.ClassDef):
-            return None
-        for member in found[1].body:
-            if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef) and member.name == name:
-                return found[0], member
-        bases = found[1].bases
-        if not bases or not last_name(bases[0]):
-            return None
-        found = scope.library.named(found[0], "class", text_of(bases[0]))
-    return None
-
-
-def exception_made_by(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.Call | None:
-    """What a short straight function raises or returns at its end, if that is an exception."""
-    body = [s for s in function.body if not _is_docstring(s)]
-    if not body or len(body) > _SHORT_BODY:
-        return None
-    if not all(isinstance(s, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.If)
-               for s in body[:-1]):  # fmt: skip
-        return None
-    last = body[-1]
-    if isinstance(last, ast.Raise) and isinstance(last.exc, ast.Call):
-        return last.exc if is_class_name(text_of(last.exc.func)) else None
-    if isinstance(last, ast.Return) and isinstance(last.value, ast.Call):
-        leaf = last_name(last.value.func)
-        return last.value if leaf.endswith(("Error", "Exception", "Warning")) else None
-    return None
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def helper_variants(helper: Helper, call: ast.Call, scope: Scope) -> list[Variant]:

@@ -4,9 +4,12 @@ Files are read in child processes, as many as there are processors; a wheel with
 read right here. The result does not depend on how many.
 """
 
+import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 
 from packaging.version import Version
 
@@ -15,6 +18,7 @@ from app.scanner.packages import package_facts
 from app.scanner.pool import read_parts
 from app.scanner.reading import NATIVE_SUFFIXES, Part
 from app.scanner.records import ScannedRelease, ScannedSite
+from app.settings import DATA_DIR
 from app.wheels import Wheel
 
 Progress = Callable[[int, int], None]
@@ -43,6 +47,16 @@ def ordinal(version: str) -> int:
     elif v.post is not None:
         stage = 60 + min(v.post, 39)
     return number * 100 + stage
+
+
+@cache
+def scanner_digest() -> str:
+    """A digest of everything that decides what a scan gives: this package and its tables."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*here.rglob("*.py"), DATA_DIR / "packages.toml"]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def scan_wheel(

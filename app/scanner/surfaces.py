@@ -9,19 +9,15 @@ import re
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
-from app.scanner.expressions import is_text, last_name, text_of
+from app.scanner.expressions import is_class_name, is_text, last_name, text_of
 from app.scanner.guards import Guard
-from app.scanner.messages import Scope, Variant, merge, percent, read
+from app.scanner.messages import read
 from app.scanner.packages import HttpFunction, PackageFacts
-from app.scanner.raised import (
-    MESSAGE_KEYWORDS,
-    constructor_variants,
-    find_helper,
-    form_of,
-    helper_variants,
-    is_class_name,
-)
+from app.scanner.raised import MESSAGE_KEYWORDS, constructor_variants, form_of, helper_variants
+from app.scanner.raising_functions import find_helper
+from app.scanner.scope import Scope
 from app.scanner.templates import Hole
+from app.scanner.variants import Variant, merge, percent
 
 _LEVELS: Final = {
     "warning": "WARNING",

@@ -10,13 +10,13 @@ from app.scanner.expressions import last_name, text_of
 from app.scanner.finish import Finisher, Spot
 from app.scanner.guards import PASSABLE, Guard, Pending, Texts, passed_by
 from app.scanner.library import Library, Module
-from app.scanner.messages import Scope, Variant, best_first, read
+from app.scanner.messages import read
 from app.scanner.packages import PackageFacts
 from app.scanner.raised import form_of, what_is_raised
 from app.scanner.records import ScannedSite
+from app.scanner.scope import Function, Scope
 from app.scanner.surfaces import Shown, shown_by
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+from app.scanner.variants import Variant, best_first
 
 
 class Walker:
@@ -53,7 +53,7 @@ class Walker:
         self._guards: list[Pending] = []
         self._path: list[str] = []
         self._classes: list[str] = []
-        self._functions: list[_Function] = []
+        self._functions: list[Function] = []
         self._caught: frozenset[str] = frozenset()
 
     def walk(self, tree: ast.Module, block: Block, offset: int) -> None:
@@ -161,7 +161,7 @@ class Walker:
         self._path.pop()
         self._guards = outer
 
-    def _function(self, node: _Function) -> None:
+    def _function(self, node: Function) -> None:
         outer, self._guards = self._guards, []
         self._path.append(node.name)
         self._functions.append(node)
