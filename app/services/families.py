@@ -87,9 +87,7 @@ def family_page(db: Session, tag: str, *, page: int = 1) -> FamilyPage:
     """
     known = families()
     if tag not in known:
-        near = near_words(tag, known)
-        hint = f" Near: {', '.join(near)}." if near else ""
-        raise NotFoundError(f"There is no family {tag!r}.{hint}", near=near)
+        raise NotFoundError(f"There is no family {tag!r}.", near=near_words(tag, known))
     family = known[tag]
     counts = _counts(db)
     by_package = counts.get(tag, {})

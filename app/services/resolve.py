@@ -34,7 +34,7 @@ def resolve(db: Session, key: str) -> Resolved:
         entry = db.exec(select(Entry).where(Entry.slug == key)).first()
     if entry is None:
         near = near_keys(db, key)
-        hint = f" Near: {', '.join(near)}." if near else " `reprobase search WORDS` finds entries."
+        hint = "" if near else " `reprobase search WORDS` finds entries."
         raise NotFoundError(f"There is no error with the id or slug {key!r}.{hint}", near=near)
     moved = key not in {current, entry.slug}
     return Resolved(entry, entry.slug or entry.id, moved)

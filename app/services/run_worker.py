@@ -71,7 +71,6 @@ class RunWorker:
             run.state = "running"
             run.started_at = utc_now()
             touch(db, catalog=False)
-        _say(path, "progress", f"{run.step} on {run.subject}")
         try:
             request = plan(
                 entry,

@@ -93,7 +93,8 @@ function followRun(id, live) {
     const source = new EventSource(`/api/runs/${id}/events`);
     const tell = (event) => {
       const said = JSON.parse(event.data);
-      if (said.text) say(live, said.text);
+      const value = event.type === "value" ? ` = ${JSON.stringify(said.data.value)}` : "";
+      if (said.text) say(live, said.text.trim() + value);
     };
     for (const kind of ["queued", "started", "progress", "output", "value", "check"]) source.addEventListener(kind, tell);
     source.addEventListener("done", (event) => {

@@ -35,7 +35,7 @@ def test_a_family_that_is_near_must_exist(tmp_path: Path) -> None:
 def test_an_unknown_key_is_told(tmp_path: Path) -> None:
     path = write(tmp_path, "one")
     path.write_text(path.read_text().replace("summary", "sumary"), encoding="utf-8")
-    with pytest.raises(BadInputError, match="summary|sumary"):
+    with pytest.raises(BadInputError, match=r"summary|sumary"):
         read_family_file(path)
 
 

@@ -1,0 +1,51 @@
+"""The real application over a small real catalog."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.db import close_engines
+from app.main import create_app
+from app.settings import Settings, load_settings
+from tests.web.catalogs import fill
+
+
+def settings_in(folder: Path, **more: str) -> Settings:
+    """Settings of an empty world of their own."""
+    return load_settings(
+        {
+            "HOME": str(folder),
+            "REPROBASE_DATABASE_URL": f"sqlite:///{folder / 'catalog.db'}",
+            "REPROBASE_CACHE_DIR": str(folder / "cache"),
+            **{f"REPROBASE_{key}": value for key, value in more.items()},
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings of a filled catalog that tests only read."""
+    settings = settings_in(tmp_path_factory.mktemp("world"))
+    fill(settings)
+    return settings
+
+
+@pytest.fixture(scope="session")
+def site(world: Settings) -> Iterator[TestClient]:
+    """A browser's view of the site, from the machine itself."""
+    with TestClient(
+        create_app(world),
+        base_url="http://127.0.0.1:8000",
+        client=("127.0.0.1", 50000),
+        follow_redirects=False,
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Settings]:
+    """Settings of a world with nothing in it."""
+    yield settings_in(tmp_path)
+    close_engines()
