@@ -62,17 +62,18 @@ def hold_page(
     result = plain(found[0]) if found else got
     subject.claim(TRY_AND_EXCEPT, "guarded", wanted, result, ok=result == plain(wanted))
 
-    other = passed_on if callable(passed_on) else lambda: call(*passed_on)
-    alone, through = outcome(other), outcome(lambda: _guarded_other(guarded, call, passed_on))
+    if callable(passed_on):
+        fails, given = _without_arguments(passed_on), arguments
+    else:
+        fails, given = call, passed_on
+    alone = outcome(lambda: fails(*given))
+    through = outcome(lambda: guarded(fails, *given))
     kept = alone == through != "returns" and text not in alone
     subject.claim(TRY_AND_EXCEPT, "another error", f"passes through: {alone}", through, ok=kept)
 
     example(subject, snippets, lambda: dict(names), error, text)
 
 
-def _guarded_other(
-    guarded: Callable[..., Any], call: Callable[..., Any], passed_on: Arguments | Callable[[], Any]
-) -> Any:
-    if callable(passed_on):
-        return guarded(lambda *_arguments: passed_on())
-    return guarded(call, *passed_on)
+def _without_arguments(call: Callable[[], Any]) -> Callable[..., Any]:
+    """A call that is made whatever it is given."""
+    return lambda *_arguments: call()
