@@ -63,8 +63,8 @@ def with_other_words(source: str, statement: ast.stmt) -> str:
             return f"raise {name}({arguments})" + (f" from {cause}" if cause else "")
     if isinstance(statement, ast.Assert) and statement.msg is not None:
         test = ast.get_source_segment(source, statement.test)
-        words = ast.get_source_segment(source, statement.msg)
-        return f"assert ({test}), 'altered ' + str({words})"
+        said = ast.get_source_segment(source, statement.msg)
+        return f"assert ({test}), 'altered ' + str({said})"
     raise LookupError(f"no message in {ast.unparse(statement)}")
 
 
