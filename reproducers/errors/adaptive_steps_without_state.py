@@ -13,6 +13,7 @@ own asks for.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from reproducers.calls.adaptive import start
 from reproducers.calls.page import hold_page
@@ -57,7 +58,7 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"start": begin},
         seen=lambda worker: worker.speculative_num_steps,
     )
-    got = [outcome(lambda c=candidates: begin(c, 0)) for candidates in ([1, 3], [0, 1])]
+    got = [outcome(partial(begin, candidates, 0)) for candidates in ([1, 3], [0, 1])]
     zero_may_be_listed = subject.version is None or subject.version.release > (0, 5, 13)
     subject.check(
         "zero-steps-need-a-state-too",
