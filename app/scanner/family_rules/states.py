@@ -121,7 +121,7 @@ STATES: Final[tuple[Rule, ...]] = (
     Rule(
         "operation-failed",
         checks=r"^except\b|Exception|Error\b|returncode|CUDA_SUCCESS|cudaSuccess|"
-        r"ret(?:_code)? != 0",
+        r"ret(?:_code)? != 0|^(?:cuda|cu|nccl|hip)[A-Z]\w+\(",
     ),
     Rule(
         "shape-mismatch",
