@@ -22,7 +22,7 @@ from app.services.records import (
 from app.services.related import related_of
 from app.services.reproducers import find_reproducer
 from app.services.resolve import all_ids
-from app.services.sources import cached_wheel, pinned_link, repository_file, source_of
+from app.services.sources import pinned_link, repository_file, source_of, wheel_at_hand
 from app.services.times import utc_text
 from app.settings import Settings
 
@@ -123,7 +123,7 @@ def template_holes(template: str) -> list[dict[str, Any]]:
 
 def _sha(package: str, place: Place | None, settings: Settings) -> str | None:
     """Hash of the wheel of a release that only runs have seen, if it is in the cache."""
-    wheel = cached_wheel(package, place.version, settings) if place else None
+    wheel = wheel_at_hand(package, place.version, settings) if place else None
     return wheel.sha256 if wheel else None
 
 

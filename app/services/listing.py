@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from app.exceptions import BadInputError, NoSuchReleaseError
-from app.models import Change, Entry, Explanation, Release, Run, Site
+from app.models import Alias, Change, Entry, Explanation, Release, Run, Site
 from app.search import Filters, search
 from app.search.filters import CHANGES
 from app.services.entries import dataset_version
@@ -228,12 +228,22 @@ def _conditions(query: ListQuery, release: Release | None) -> list[ColumnElement
     if release is not None:
         changed = query.status in CHANGES
         found.append(_changed(query.status, release) if changed else _in_release(release))
+    else:
+        found.append(current())
     return found
 
 
 def _in_release(release: Release) -> ColumnElement[bool]:
     here = select(Site.id).where(Site.entry_id == Entry.id, Site.release_id == release.id)
     return here.exists()
+
+
+def current() -> ColumnElement[bool]:
+    """The entry did not become another one by a rewording or a change of class."""
+    became = select(Alias.alias).where(
+        Alias.alias == Entry.id, col(Alias.kind).in_(("reworded", "class-changed"))
+    )
+    return ~became.exists()
 
 
 def _executed() -> list[ColumnElement[bool]]:

@@ -11,7 +11,7 @@ from app.http.state import state_of
 from app.models import Change, Entry, Release
 from app.services.entries import dataset_version
 from app.services.families import families
-from app.services.listing import summaries
+from app.services.listing import current, summaries
 from app.services.times import utc_text
 from app.web.render import render, site_address
 
@@ -94,7 +94,8 @@ def _news(db: Session) -> dict[str, object]:
 
 
 def _everything(db: Session) -> dict[str, object]:
-    wanted = select(Entry.id, Entry.slug).order_by(col(Entry.explained).desc(), col(Entry.id))
+    wanted = select(Entry.id, Entry.slug).where(current())
+    wanted = wanted.order_by(col(Entry.explained).desc(), col(Entry.id))
     releases = select(Release).order_by(Release.package, col(Release.ordinal))
     return {
         "keys": [slug or found for found, slug in db.exec(wanted.limit(_SITEMAP))],

@@ -4,7 +4,15 @@ Nothing in here executes a line of what a wheel holds.
 """
 
 from app.wheels.archive import Wheel, open_wheel
-from app.wheels.fetch import cached_versions, fetch, parse_release
+from app.wheels.fetch import cached_versions, cached_wheel, fetch, parse_release
 from app.wheels.unpack import unpacked
 
-__all__ = ["Wheel", "cached_versions", "fetch", "open_wheel", "parse_release", "unpacked"]
+__all__ = [
+    "Wheel",
+    "cached_versions",
+    "cached_wheel",
+    "fetch",
+    "open_wheel",
+    "parse_release",
+    "unpacked",
+]

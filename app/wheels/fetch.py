@@ -98,6 +98,17 @@ def fetch(
     return open_wheel(target, sha256=wheel.sha256)
 
 
+def cached_wheel(package: str, version: str, settings: Settings) -> Wheel | None:
+    """The wheel of a release if it lies in the cache; nothing is fetched.
+
+    Raises:
+        BadWheelError: it is damaged.
+    """
+    package, version = parse_release(f"{package}=={version}")
+    path = _cached(settings.wheels_dir / package, version)
+    return _open_cached(path) if path else None
+
+
 def cached_versions(package: str, settings: Settings) -> list[str]:
     """Versions of a package whose wheels lie in the cache, oldest first."""
     folder = settings.wheels_dir / canonicalize_name(package)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from app.db import session
+from app.loading.curated import load_curated
 from app.main import create_app
 from app.settings import load_settings
 from tests.web.catalogs import SLUG
@@ -112,9 +114,6 @@ def test_the_events_of_a_finished_run_are_its_record(site: TestClient) -> None:
 @pytest.mark.wheel
 def test_a_run_is_started_streamed_and_kept(tmp_path: Path) -> None:
     """The whole way on a real release: 202, events, and a trigger and a fix that passed."""
-    from app.db import session
-    from app.loading.curated import load_curated
-
     real = load_settings()
     settings = settings_in(tmp_path, CACHE_DIR=str(real.cache_dir))
     with session(settings) as db:

@@ -42,13 +42,18 @@ def start(args):
     logger.warning("starting with %d rows", args.rows)
     assert args.rows < 1 << 20
 """
+STOP = """
+
+def stop(n):
+    if n > 3:
+        raise RuntimeError("cannot stop that often <b>")
+"""
 OLD_WORDS, NEW_WORDS = "--rows must be positive", "--rows must be positive and small"
 VERSIONS = {
     "1.0": {"sglang/table.py": TABLE},
     "1.1": {"sglang/table.py": "\n\n" + TABLE},
     "2.0": {
-        "sglang/srt/table.py": TABLE.replace(OLD_WORDS, NEW_WORDS)
-        + "\n\ndef stop(n):\n    if n > 3:\n        raise RuntimeError('cannot stop that often <b>')\n",
+        "sglang/srt/table.py": TABLE.replace(OLD_WORDS, NEW_WORDS) + STOP,
     },
 }
 
