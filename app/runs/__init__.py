@@ -8,7 +8,6 @@ from app.runs.record import claims_hold, new_run_id, passed, run_row
 from app.runs.requests import (
     bytecode_dir,
     place_values,
-    reference_request,
     release_request,
     release_subject,
     site_values,
@@ -22,7 +21,6 @@ __all__ = [
     "new_run_id",
     "passed",
     "place_values",
-    "reference_request",
     "release_request",
     "release_subject",
     "run_row",

@@ -1,7 +1,6 @@
 """From plain values to a request: what to run, on what, and by what it is recognised."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -137,11 +136,6 @@ def release_subject(wheel: Wheel, settings: Settings) -> Subject:
         version=wheel.version,
         sha256=wheel.sha256,
     )
-
-
-def reference_request(request: Request) -> Request:
-    """The same step on the reference runtime, which belongs to no release."""
-    return replace(request, subject=Subject(name="reference"), sites=(), bytecode=None)
 
 
 def bytecode_dir(settings: Settings) -> Path:

@@ -10,22 +10,26 @@ import threading
 import types
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
+
+PROJECT: Final = Path(__file__).resolve().parents[2]
+"""What the paths of the reference start from."""
 
 
 class GuardTrace:
     """A context manager that notes whether a guard's own line was executed within it.
 
     Args:
-        root: folder that holds the wheel's packages.
+        root: folder that holds the wheel's packages; None for the reference.
         sites: {"file", "line", "guardLines"}; sites without guard lines are not watched.
     """
 
     def __init__(self, root: str | None, sites: Sequence[dict[str, Any]]) -> None:
         self.reached = False
         self._lines: dict[str, set[int]] = {}
-        for site in sites if root else ():
-            path = Path(str(root)) / str(site.get("file"))
+        base = Path(root) if root else PROJECT
+        for site in sites:
+            path = base / str(site.get("file"))
             lines = condition_lines(path, site.get("guardLines") or (), int(site.get("line") or 0))
             self._lines.setdefault(str(path), set()).update(lines)
 

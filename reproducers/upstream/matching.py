@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from reproducers.protocol import Frame, Request
+from reproducers.upstream.guards import PROJECT
 
-_PROJECT: Final = Path(__file__).resolve().parents[2]
 MAX_FRAMES: Final = 60
 MAX_MESSAGE: Final = 8000
 
@@ -124,7 +124,7 @@ def short_file(file: str, root: str | None) -> str:
     paths = sysconfig.get_paths()
     for base, prefix in (
         (root, ""),
-        (str(_PROJECT), ""),
+        (str(PROJECT), ""),
         (paths["purelib"], ""),
         (paths["platlib"], ""),
         (paths["stdlib"], "python/"),
