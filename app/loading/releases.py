@@ -18,13 +18,11 @@ from sqlmodel import Session, SQLModel
 from app.db import touch
 from app.exceptions import NotFoundError
 from app.loading.aliases import renew_aliases
+from app.loading.neighbours import compare_sides, neighbours, scanned_side, stored_side
 from app.models import utc_now
-from app.scanner.finish import nearest
-from app.scanner.guards import Guard
-from app.scanner.history import EntryChange, Place, Telling, Words, compare
+from app.scanner.history import EntryChange
 from app.scanner.records import ScannedRelease, ScannedSite
 from app.scanner.release import ordinal, scanner_digest
-from app.scanner.templates import skeleton
 
 _release = SQLModel.metadata.tables["release"]
 _entry = SQLModel.metadata.tables["entry"]
@@ -48,8 +46,6 @@ _SITE_COLUMNS: Final = {
 }
 """Attribute of a scanned site → column."""
 _ROWS: Final = 5_000
-_PARAMETERS: Final = 5_000
-"""SQLite takes 32,766 in a statement, PostgreSQL 65,535."""
 _ERROR_TYPES: Final = {
     "raise": "exception",
     "assert": "assertion",
@@ -86,17 +82,14 @@ def load_release(db: Session, scanned: ScannedRelease) -> Loaded:
     _store_entries(db, scanned, order)
     _store_sites(db, release_id, scanned.sites)
     db.flush()
-    before, after = _neighbours(db, scanned.package, order)
-    ours = _Side(
-        [Place(s.entry_id, s.file, s.function, s.line, i) for i, s in enumerate(scanned.sites)],
-        lambda refs: {i: _words(scanned.sites[i]) for i in refs},
-    )
+    before, after = neighbours(db, scanned.package, order)
+    ours = scanned_side(scanned.sites)
     changes: list[EntryChange] = []
     if before is not None:
-        changes = _compare(_stored(db, before.id), ours)
+        changes = compare_sides(stored_side(db, before.id), ours)
         _store_changes(db, release_id, changes)
     if after is not None:
-        _store_changes(db, after.id, _compare(ours, _stored(db, after.id)))
+        _store_changes(db, after.id, compare_sides(ours, stored_side(db, after.id)))
     renew_aliases(db, scanned.package)
     touch(db)
     counts = Counter(c.status for c in changes)
@@ -131,10 +124,12 @@ def remove_release(db: Session, package: str, version: str) -> None:
         raise NotFoundError(
             f"{package}=={version} is not in the catalog.", near=[f"{package}=={v}" for v in known]
         )
-    before, after = _neighbours(db, package, release.ordinal)
+    before, after = neighbours(db, package, release.ordinal)
     _delete_release(db, release.id)
     if after is not None:
-        changes = _compare(_stored(db, before.id), _stored(db, after.id)) if before else []
+        changes = (
+            compare_sides(stored_side(db, before.id), stored_side(db, after.id)) if before else []
+        )
         _store_changes(db, after.id, changes)
     _drop_orphans(db, package)
     renew_aliases(db, package)
@@ -270,77 +265,6 @@ def _wording(site: ScannedSite) -> dict[str, Any]:
         "severity": severity,
         "family": site.family,
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _Neighbour:
-    id: int
-    version: str
-
-
-def _neighbours(
-    db: Session, package: str, order: int
-) -> tuple[_Neighbour | None, _Neighbour | None]:
-    """The scanned releases right before and right after one."""
-    columns = select(_release.c.id, _release.c.version).where(_release.c.package == package)
-    before = db.execute(
-        columns.where(_release.c.ordinal < order).order_by(_release.c.ordinal.desc()).limit(1)
-    ).first()
-    after = db.execute(
-        columns.where(_release.c.ordinal > order).order_by(_release.c.ordinal).limit(1)
-    ).first()
-    return (
-        _Neighbour(before.id, before.version) if before else None,
-        _Neighbour(after.id, after.version) if after else None,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One of two releases that are compared."""
-
-    places: list[Place]
-    words: Telling
-
-
-def _compare(old: _Side, new: _Side) -> list[EntryChange]:
-    return compare(old.places, new.places, old.words, new.words)
-
-
-def _words(site: ScannedSite) -> Words:
-    return Words(site.error_class, site.condition or site.words, not site.condition, site.nearest)
-
-
-def _stored(db: Session, release_id: int) -> _Side:
-    """A release in the database, as `compare` takes it."""
-    rows = db.execute(
-        select(_site.c.entry_id, _site.c.file, _site.c.function, _site.c.line, _site.c.id).where(
-            _site.c.release_id == release_id
-        )
-    )
-    return _Side([Place(*row) for row in rows], lambda refs: _stored_words(db, refs))
-
-
-def _stored_words(db: Session, refs: Sequence[int]) -> dict[int, Words]:
-    found = {}
-    for at in range(0, len(refs), _PARAMETERS):
-        rows = db.execute(
-            select(
-                _site.c.id,
-                _site.c.kind,
-                _site.c.error_class,
-                _site.c.template,
-                _site.c.condition,
-                _site.c.guards,
-            ).where(_site.c.id.in_(refs[at : at + _PARAMETERS]))
-        )
-        for row in rows:
-            guards = [Guard(**g) for g in row.guards]
-            words = row.condition or skeleton(row.template)
-            found[row.id] = Words(
-                row.error_class, words, not row.condition, nearest(row.kind, guards)
-            )
-    return found
 
 
 def _store_changes(db: Session, release_id: int, changes: Iterable[EntryChange]) -> None:

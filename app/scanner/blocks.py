@@ -20,6 +20,9 @@ _MEMBER = re.compile(rb"\n([ \t]+)(?=def |async |class |@)")
 _CLOSED = re.compile(rb'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
 
 
+_BACKSLASH = ord("\\")
+
+
 class Block(NamedTuple):
     """A stretch of a file that parses by itself once `prefix` stands before it."""
 
@@ -70,7 +73,7 @@ def _inside(before: bytes) -> bool:
 
 def _escaped(text: bytes, at: int) -> bool:
     slashes = 0
-    while at > slashes and text[at - 1 - slashes] == 0x5C:
+    while at > slashes and text[at - 1 - slashes] == _BACKSLASH:
         slashes += 1
     return slashes % 2 == 1
 

@@ -1,4 +1,4 @@
-"""The source lines around a site, read from the user's own wheel, and whose licence they are under."""
+"""The source lines around a site, read from the user's own wheel, and whose licence they have."""
 
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple, Protocol

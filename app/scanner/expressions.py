@@ -146,7 +146,7 @@ def last_name(node: ast.expr) -> str:
     return node.attr if type(node) is ast.Attribute else ""
 
 
-def is_text(node: ast.AST | None) -> bool:
+def is_text(node: ast.AST | None) -> bool:  # noqa: PLR0911  # one answer a kind of node
     """Whether an expression is surely built as text: a literal in it, not just a name."""
     kind = type(node)
     if isinstance(node, ast.Constant):

@@ -58,8 +58,8 @@ class Finisher:
         variant: Variant,
         form: str,
         spot: Spot,
-        guards: Sequence[Guard],
         *,
+        guards: Sequence[Guard] = (),
         status: int | None = None,
     ) -> ScannedSite:
         """One finished site; its `site_id` waits for the whole release."""

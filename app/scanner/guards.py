@@ -35,7 +35,7 @@ class Pending(NamedTuple):
     case: ast.match_case | None = None
 
 
-def leaves(body: Sequence[ast.stmt]) -> bool:
+def leaves(body: Sequence[ast.stmt]) -> bool:  # noqa: PLR0911  # one answer a kind of statement
     """Whether control never passes the end of these statements."""
     if not body:
         return False

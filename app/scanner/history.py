@@ -11,6 +11,7 @@ The result depends on the two releases alone, so releases can be scanned in any 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from rapidfuzz import fuzz
@@ -158,16 +159,17 @@ class _Left:
         """(entry before, entry after, status)."""
 
     def other_class(self) -> None:
-        for key in (
-            lambda t: (t.place.file, t.place.function, t.says.words),
-            lambda t: (t.place.file, t.says.words),
-            lambda t: (t.place.function, t.says.words),
-            lambda t: t.says.words,
-        ):
+        by_place: tuple[Callable[[_Told], Hashable], ...] = (
+            lambda t: (t.place.file, t.place.function),
+            lambda t: t.place.file,
+            lambda t: t.place.function,
+            lambda _: None,
+        )
+        for key in by_place:
             self.old, self.new = _pair(
                 self.old,
                 self.new,
-                lambda t, key=key: key(t) if _telling(t.says.words) else None,
+                partial(_same_words, key),
                 lambda was, now: self._note(was, now, "classChanged"),
             )
 
@@ -239,6 +241,11 @@ def _pair(
         else:
             left.append(was)
     return left, [site for j, site in enumerate(new) if j not in taken]
+
+
+def _same_words(key: Callable[[_Told], Hashable], told: _Told) -> Hashable:
+    words = told.says.words
+    return (key(told), words) if _telling(words) else None
 
 
 def _telling(words: str) -> bool:

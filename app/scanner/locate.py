@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable
 from typing import Final, Protocol
 
+from app.scanner.finish import Finisher
 from app.scanner.identity import bare_class
 from app.scanner.library import Library
 from app.scanner.packages import package_facts
-from app.scanner.finish import Finisher
 from app.scanner.reading import quietly
 from app.scanner.records import ScannedSite
 from app.scanner.release import number_sites

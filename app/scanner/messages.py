@@ -145,7 +145,9 @@ def _tuple(node: ast.Tuple | ast.List, scope: Scope, depth: int) -> list[Variant
     return [merge(parts)]
 
 
-def _call(node: ast.Call, scope: Scope, depth: int) -> list[Variant] | None:
+def _call(  # noqa: PLR0911  # one answer a function
+    node: ast.Call, scope: Scope, depth: int
+) -> list[Variant] | None:
     func = node.func
     name = last_name(func)
     if name in ("str", "_", "gettext", "dedent", "cleandoc") and len(node.args) == 1:
@@ -200,7 +202,7 @@ def _inlined(node: ast.expr, scope: Scope, depth: int) -> list[Variant] | None:
     return None
 
 
-def _value_of(
+def _value_of(  # noqa: PLR0911  # one answer a kind of name
     node: ast.Name | ast.Attribute, scope: Scope, depth: int, *, whole: bool
 ) -> list[Variant] | None:
     """What a name stands for; `None` if it is not known or no text.

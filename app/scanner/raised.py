@@ -52,7 +52,7 @@ class Raised(NamedTuple):
     variants: list[Variant]
     """Templates; empty where there is no message."""
     form: str
-    """How the message is written: literal, fstring, percent, format, concatenation, variable, ..."""
+    """How the message is written: literal, fstring, percent, format, concatenation, ..."""
     call: ast.Call | None = None
     """The construction, where there is one at the raise."""
 
@@ -81,7 +81,9 @@ _FORMS: Final[Mapping[type[ast.expr], str]] = {
 }
 
 
-def what_is_raised(node: ast.expr, scope: Scope) -> Raised | None:
+def what_is_raised(  # noqa: PLR0911  # one answer a kind of expression
+    node: ast.expr, scope: Scope
+) -> Raised | None:
     """Read a raise statement's expression.
 
     Returns:
@@ -186,15 +188,16 @@ def _class_variants(call: ast.Call, name: str, scope: Scope) -> list[Variant] | 
     """What an exception class of the wheel makes of its arguments; `None` if nothing of its own."""
     found = scope.library.named(scope.module, "class", name)
     for _ in range(HOPS):
-        if found is None or not isinstance(found[1], ast.ClassDef):
+        if found is None:
             return None
         module, node = found
-        for member in node.body:
-            if isinstance(member, ast.FunctionDef) and member.name == "__str__":
-                return _from_str(member, module, node.name, scope)
-        for member in node.body:
-            if isinstance(member, ast.FunctionDef) and member.name == "__init__":
-                return _from_init(member, module, node.name, call, scope)
+        if not isinstance(node, ast.ClassDef):
+            return None
+        methods = {m.name: m for m in node.body if isinstance(m, ast.FunctionDef)}
+        if "__str__" in methods:
+            return _from_str(methods["__str__"], module, node.name, scope)
+        if "__init__" in methods:
+            return _from_init(methods["__init__"], module, node.name, call, scope)
         if not node.bases or not last_name(node.bases[0]):
             return None
         found = scope.library.named(module, "class", text_of(node.bases[0]))

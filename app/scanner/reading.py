@@ -9,17 +9,14 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from app.scanner.finish import Finisher
 from app.scanner.library import Library
+from app.scanner.native import read_native
 from app.scanner.packages import package_facts
 from app.scanner.records import ScannedSite
 from app.scanner.sites import read_file
-
-NATIVE_SUFFIXES: Final = (
-    ".cuh", ".cu", ".h", ".cpp", ".hpp", ".hip", ".cc", ".c", ".inl", ".mm", ".metal",
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -70,6 +67,13 @@ def read_part(
             if answer.bytes_read >= batch:
                 yield answer
                 answer = Answer()
+    for path in part.native:
+        raw = read(path)
+        answer.sites += read_native(path, raw, finish)
+        answer.bytes_read += len(raw)
+        if answer.bytes_read >= batch:
+            yield answer
+            answer = Answer()
     answer.failed_patterns += finish.failed
     yield answer
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from packaging.version import Version
 
 from app.scanner.identity import site_id
+from app.scanner.native import SUFFIXES
 from app.scanner.packages import package_facts
 from app.scanner.pool import read_parts
-from app.scanner.reading import NATIVE_SUFFIXES, Part
+from app.scanner.reading import Part
 from app.scanner.records import ScannedRelease, ScannedSite
 from app.settings import DATA_DIR
 from app.wheels import Wheel
@@ -81,7 +82,7 @@ def scan_wheel(
         part.native += [
             name
             for name in wheel.names()
-            if name.endswith(NATIVE_SUFFIXES) and not name.startswith(facts.exclude or ("\0",))
+            if name.endswith(SUFFIXES) and not name.startswith(facts.exclude or ("\0",))
         ]
     release = ScannedRelease(
         package=wheel.package,

@@ -79,7 +79,9 @@ _WITH_BODIES: Final = frozenset(
 )
 
 
-def _note(node: ast.stmt, out: dict[str, Assigned]) -> None:
+def _note(  # noqa: C901  # one branch a kind of statement
+    node: ast.stmt, out: dict[str, Assigned]
+) -> None:
     if isinstance(node, ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Name):

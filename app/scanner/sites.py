@@ -109,7 +109,7 @@ def _parse(text: bytes) -> tuple[ast.Module | None, str]:
         return None, str(e)
     except (RecursionError, MemoryError):
         return None, "nested too deeply for the parser"
-    return tree, ""
+    return (tree, "") if isinstance(tree, ast.Module) else (None, "not a module")
 
 
 def _walk_pieces(walker: Walker, pieces: Sequence[Block], *, go_on: bool = False) -> str | None:

@@ -1,6 +1,6 @@
-"""Python source as bytes that the parser can take: encoding, byte order mark and line ends.
+r"""Python source as bytes that the parser can take: encoding, byte order mark and line ends.
 
-The result is UTF-8 with `\\n` line ends and as many lines as the file has, so that offsets, line
+The result is UTF-8 with `\n` line ends and as many lines as the file has, so that offsets, line
 numbers and the parser's columns agree whatever the file was written with.
 """
 
@@ -15,7 +15,7 @@ class Source(NamedTuple):
     """A file's text and what was wrong with it."""
 
     text: bytes
-    """UTF-8, `\\n` line ends, no byte order mark."""
+    """UTF-8, `\n` line ends, no byte order mark."""
     problem: str | None = None
     """Why Python itself would not read it, `None` if it would."""
 

@@ -78,7 +78,7 @@ HELPER_MARKERS: Final = (
 )  # fmt: skip
 
 
-def shown_by(
+def shown_by(  # noqa: C901, PLR0911  # one answer a kind of call
     call: ast.Call, scope: Scope, facts: PackageFacts, *, field: str = "", statement: bool = False
 ) -> Shown | None:
     """What a call shows, `None` if it is none of the calls known here.

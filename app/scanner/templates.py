@@ -108,7 +108,9 @@ def _skip_string(text: str, start: int) -> int:
     raise ValueError(f"a string in a hole is not closed: {text[start:]!r}")
 
 
-def _read_hole(text: str, start: int) -> tuple[Hole, int]:
+def _read_hole(  # noqa: C901  # the states of a small scanner
+    text: str, start: int
+) -> tuple[Hole, int]:
     """Read the hole whose `{` is at `start`; returns it and the index after its `}`."""
     depth, i, end_of_expr, spec_from = 0, start + 1, -1, -1
     conversion = ""
@@ -153,7 +155,7 @@ def parse(template: str) -> list[str | Hole]:
     i, n = 0, len(template)
     while i < n:
         char = template[i]
-        if char == "{" or char == "}":
+        if char in "{}":
             if template.startswith(char, i + 1):
                 literal.append(char)
                 i += 2

@@ -2,7 +2,7 @@
 
 import ast
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from app.scanner.blocks import Block
@@ -256,11 +256,13 @@ class Walker:
         spot = Spot(self.module.path, ".".join(self._path), line + self._offset, end + self._offset)
         for variant in best_first(variants) or [[]]:
             self.sites.append(
-                self._finish.site(kind, error_class, variant, form, spot, guards, status=status)
+                self._finish.site(
+                    kind, error_class, variant, form, spot, guards=guards, status=status
+                )
             )
 
 
-_COMPOUND: Final = {
+_COMPOUND: Final[dict[type[ast.stmt], Callable[..., None]]] = {
     ast.If: Walker._if,  # noqa: SLF001  # the table is a part of the class
     ast.While: Walker._while,  # noqa: SLF001
     ast.For: Walker._for,  # noqa: SLF001
