@@ -1,0 +1,78 @@
+"""Input buffers of captured graphs: slots, their registry, and the bucket of a batch."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from reproducers.upstream.subject import Subject
+
+MAX_BS, WIDTH = 2, 3
+"""Requests of the largest graph, and tokens a request."""
+MAX_TOKENS = MAX_BS * WIDTH
+
+
+def _module(subject: Subject) -> Any:
+    if subject.version is None:
+        from reproducers.reference import buffers
+
+        return buffers
+    return subject.load("sglang.srt.model_executor.cuda_graph_buffer_registry")
+
+
+def slot_maker(subject: Subject) -> Callable[..., Any]:
+    """`make(name, axis="tokens", policy="ZERO", pad_value=None)`: a slot of int64 rows."""
+    module, int64 = _module(subject), subject.torch.int64
+
+    def make(
+        name: str, axis: str = "tokens", policy: str = "ZERO", pad_value: int | None = None
+    ) -> Any:
+        given = {
+            "name": name,
+            "axis": axis,
+            "padding_policy": module.PaddingPolicy[policy],
+            "pad_value": pad_value,
+            "dtype": int64,
+        }
+        if subject.version is not None:
+            sizes = {"bs": lambda bs, _tokens: (bs,), "tokens": lambda _bs, tokens: (tokens,)}
+            given["shape_fn"] = sizes.get(axis, lambda _bs, _tokens: (1,))
+        return module.GraphSlot(**given)
+
+    return make
+
+
+def registry(subject: Subject) -> Any:
+    """The registry of a decode graph for two requests of three tokens, with its usual slots."""
+    module = _module(subject)
+    if subject.version is None:
+        return module.GraphBuffers(max_bs=MAX_BS, num_tokens_per_req=WIDTH)
+    wanted = {
+        "device": subject.torch.device("cpu"),
+        "max_bs": MAX_BS,
+        "max_num_token": MAX_TOKENS,
+        "seq_len_fill_value": 1,
+        "cache_loc_dtype": subject.torch.int64,
+        "share_pool": False,
+    }
+    known = inspect.signature(module.build_decode_registry).parameters
+    return module.build_decode_registry(**{k: v for k, v in wanted.items() if k in known})
+
+
+def registers(subject: Subject) -> Callable[..., Any]:
+    """`register(slot, bind=None)` with a new decode registry: the slot, registered."""
+    return lambda slot, bind=None: registry(subject).register_slot(slot, bind=bind)
+
+
+def rows_of(slot: Any) -> Any:
+    """The slot's rows for the largest batch."""
+    if hasattr(slot, "slice_for"):
+        return slot.slice_for(MAX_BS, MAX_TOKENS)
+    return slot.required()
+
+
+def bucket(subject: Subject) -> Callable[..., int]:
+    """`pad(raw_size, buckets)`: the smallest captured size that holds the batch."""
+    if subject.version is None:
+        return _module(subject).pad_to_bucket  # type: ignore[no-any-return]  # a reference function
+    runner = subject.load("sglang.srt.model_executor.runner.base_cuda_graph_runner")
+    return runner.BaseCudaGraphRunner._pad_to_bucket  # type: ignore[no-any-return]  # noqa: SLF001  # the place of the error
