@@ -1,6 +1,7 @@
 """Takes a Markdown list apart into the source text of its items."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from markdown_it import MarkdownIt
@@ -18,6 +19,11 @@ class Item:
     """Line within the text that was taken apart, from 0."""
 
 
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark")
+
+
 class NotAListError(ValueError):
     """The text is not exactly one list of the wanted kind; `line` counts from 0 within it."""
 
@@ -32,7 +38,7 @@ def list_items(text: str, kind: Literal["bullet", "ordered"]) -> list[Item]:
     Raises:
         NotAListError: something else stands there; `line` counts from 0 within the text.
     """
-    tokens = MarkdownIt("commonmark").parse(text)
+    tokens = _parser().parse(text)
     top = [t for t in tokens if t.level == 0 and t.nesting >= 0]
     name = {"bullet": "a bullet list", "ordered": "a numbered list"}[kind]
     if not top:

@@ -8,8 +8,8 @@ import hashlib
 import re
 from pathlib import Path
 
-from sqlalchemy import delete, exists, select, update
-from sqlmodel import Session, col
+from sqlalchemy import delete, exists, update
+from sqlmodel import Session, col, select
 
 from app.db import read_meta, touch, write_meta
 from app.exceptions import BadInputError
@@ -47,8 +47,9 @@ def load_curated(db: Session, folder: Path = ERRORS_DIR, *, force: bool = False)
     files = [read_entry_file(path, text) for path, text in zip(paths, texts, strict=True)]
     _check_unique(files)
     _forget(db)
+    became = dict(db.exec(select(Alias.alias, Alias.entry_id)).all())
     for file in files:
-        _store(db, file)
+        _store(db, file, _follow(became, curated_id(file)))
     db.flush()
     _drop_orphans(db)
     write_meta(db, "curated", digest)
@@ -92,10 +93,17 @@ def _forget(db: Session) -> None:
     db.expire_all()
 
 
-def _store(db: Session, file: EntryFile) -> None:
+def _follow(became: dict[str, str], wanted: str) -> str:
+    """`current_id` over aliases that were read already."""
+    seen = {wanted}
+    while (newer := became.get(wanted)) is not None and newer not in seen:
+        wanted = newer
+        seen.add(newer)
+    return wanted
+
+
+def _store(db: Session, file: EntryFile, current: str) -> None:
     facts = file.facts
-    first = curated_id(file)
-    current = current_id(db, first)
     entry = db.get(Entry, current) or Entry(
         id=current,
         package=facts.package,

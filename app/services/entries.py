@@ -19,7 +19,6 @@ from app.services.records import (
     Reproducer,
     RunRecord,
 )
-from app.services.related import related_of
 from app.services.reproducers import find_reproducer
 from app.services.resolve import all_ids
 from app.services.sources import pinned_link, repository_file, source_of, wheel_at_hand
@@ -49,6 +48,8 @@ def explanation_of(db: Session, entry: Entry) -> EntryFile | None:
 
 def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
     """The complete record of one entry."""
+    from app.services.related import related_of  # noqa: PLC0415  # its rules take a while to load
+
     text = explanation_of(db, entry)
     rows = runs_of(db, entry)
     runs = [RunRecord.model_validate(run) for run in rows]

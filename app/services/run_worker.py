@@ -19,7 +19,6 @@ from app.db import session, touch
 from app.exceptions import ReprobaseError
 from app.models import Entry, Run, utc_now
 from app.runs import execute, run_row
-from app.runs.plan import plan, runnable
 from app.settings import Settings
 from reproducers.protocol import Device, Event, Step
 
@@ -64,6 +63,8 @@ class RunWorker:
                 self._fail(run_id, "The site could not run this; its log says more.")
 
     def _execute(self, run_id: str) -> None:
+        from app.runs.plan import plan, runnable  # noqa: PLC0415  # a start need not wait for it
+
         path = events_path(self._settings, run_id)
         with session(self._settings) as db:
             run = _waiting(db, run_id)
