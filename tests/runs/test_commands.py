@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,8 +71,9 @@ def test_bad_input_is_exit_code_2_and_a_sentence(
     assert "Traceback" not in done.stderr
 
 
-def run(**values: object) -> Run:
-    return Run(**({"id": "x", "entry_id": "e", "step": "fix", "subject": "s"} | values))
+def run(**values: Any) -> Run:
+    known: dict[str, Any] = {"id": "x", "entry_id": "e", "step": "fix", "subject": "s"}
+    return Run(**(known | values))
 
 
 def test_the_exit_code_tells_passed_failed_and_cannot_tell_apart() -> None:

@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,13 @@ from app.models import Run, utc_now
 from app.runs.evidence import evidence_path, read_evidence, record_of, write_evidence
 
 
-def run(subject: str, step: str = "trigger", **more: object) -> Run:
-    values = {"id": "a" * 16, "entry_id": "e", "slug": "some-error", "outcome": "raised"}
+def run(subject: str, step: str = "trigger", **more: Any) -> Run:
+    values: dict[str, Any] = {
+        "id": "a" * 16,
+        "entry_id": "e",
+        "slug": "some-error",
+        "outcome": "raised",
+    }
     return Run(**(values | {"subject": subject, "step": step, "passed": True} | more))
 
 
