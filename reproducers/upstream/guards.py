@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
+from reproducers.upstream.matching import function_name
+
 PROJECT: Final = Path(__file__).resolve().parents[2]
 """What the paths of the reference start from."""
 
@@ -21,20 +23,26 @@ class GuardTrace:
 
     Args:
         root: folder that holds the wheel's packages; None for the reference.
-        sites: {"file", "line", "guardLines"}; sites without guard lines are not watched.
+        sites: {"file", "function", "line", "guardLines"}. A site that names its function alone has
+            no guard of its own (a library raises there, or nothing does): it is reached when the
+            function is entered. Other sites without guard lines are not watched.
     """
 
     def __init__(self, root: str | None, sites: Sequence[dict[str, Any]]) -> None:
         self.reached = False
         self._lines: dict[str, set[int]] = {}
+        self._functions: set[tuple[str, str]] = set()
         base = Path(root) if root else PROJECT
         for site in sites:
             path = base / str(site.get("file"))
+            if not site.get("line") and not site.get("guardLines"):
+                self._functions.add((str(path), str(site.get("function"))))
+                continue
             lines = condition_lines(path, site.get("guardLines") or (), int(site.get("line") or 0))
             self._lines.setdefault(str(path), set()).update(lines)
 
     def __enter__(self) -> Self:
-        if any(self._lines.values()):
+        if any(self._lines.values()) or self._functions:
             threading.settrace(self._called)
             sys.settrace(self._called)
         return self
@@ -44,8 +52,12 @@ class GuardTrace:
         threading.settrace(None)
 
     def _called(self, frame: types.FrameType, _event: str, _arg: Any) -> Any:
-        watched = frame.f_code.co_filename in self._lines and not self.reached
-        return self._traced if watched else None
+        if self.reached:
+            return None
+        file = frame.f_code.co_filename
+        if self._functions and (file, function_name(frame.f_code)) in self._functions:
+            self.reached = True
+        return self._traced if file in self._lines else None
 
     def _traced(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
         if event == "line" and frame.f_lineno in self._lines[frame.f_code.co_filename]:

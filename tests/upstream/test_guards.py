@@ -136,3 +136,16 @@ def test_without_a_known_line_nothing_counts(engine: types.ModuleType, tmp_path:
     with GuardTrace(str(tmp_path), [{"file": "engine.py", "line": 6}]) as trace:
         engine.f(1)
     assert not trace.reached
+
+
+@pytest.mark.parametrize(("function", "reached"), [("f", True), ("g", False)])
+def test_a_place_without_a_guard_counts_when_its_function_is_entered(
+    engine: types.ModuleType,
+    tmp_path: Path,
+    function: str,
+    reached: bool,  # noqa: FBT001  # a parameter of the test
+) -> None:
+    site = {"file": "engine.py", "function": function, "guardLines": []}
+    with GuardTrace(str(tmp_path), [site]) as trace:
+        engine.f(1, skip=True)
+    assert trace.reached == reached
