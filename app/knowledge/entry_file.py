@@ -142,8 +142,9 @@ def _facts(file: SectionedFile) -> EntryFacts:
     ):
         if value not in allowed:
             raise file.bad(_line_of(file, key), f"{key} {value!r} is none of {', '.join(allowed)}")
-    if facts.places and not facts.raised_by:
-        raise file.bad(_line_of(file, "places"), "places stand only where raised_by is given")
+    if facts.places and not facts.raised_by and facts.error_type != "silent":
+        said = "places stand only where raised_by is given, or where nothing is raised (silent)"
+        raise file.bad(_line_of(file, "places"), said)
     if facts.match is not None:
         try:
             re.compile(facts.match)
