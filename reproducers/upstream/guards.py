@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
-from reproducers.upstream.matching import function_name
-
 PROJECT: Final = Path(__file__).resolve().parents[2]
 """What the paths of the reference start from."""
 
@@ -55,8 +53,9 @@ class GuardTrace:
         if self.reached:
             return None
         file = frame.f_code.co_filename
-        if self._functions and (file, function_name(frame.f_code)) in self._functions:
-            self.reached = True
+        if self._functions:
+            name = frame.f_code.co_qualname.replace(".<locals>", "")
+            self.reached = (file, name) in self._functions
         return self._traced if file in self._lines else None
 
     def _traced(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
