@@ -7,7 +7,7 @@ from app.scanner.family_rules.rule import NOT_LOG, Rule
 VALUES: Final[tuple[Rule, ...]] = (
     Rule(
         "incompatible-options",
-        r"mutually exclusive|only one (?!dimension|image|frame)|exactly one of|"
+        r"mutually exclusive|only one of |(?:specify|use|give|pass|set) only one |exactly one of|"
         r"at most one of|not both|"
         r"cannot be combined|both .{1,40} and .{1,40} cannot",
         kinds=NOT_LOG,
