@@ -202,7 +202,7 @@ def _inlined(node: ast.expr, scope: Scope, depth: int) -> list[Variant] | None:
     return None
 
 
-def _value_of(  # noqa: PLR0911  # one answer a kind of name
+def _value_of(  # noqa: C901, PLR0911  # one answer a kind of name
     node: ast.Name | ast.Attribute, scope: Scope, depth: int, *, whole: bool
 ) -> list[Variant] | None:
     """What a name stands for; `None` if it is not known or no text.
@@ -234,6 +234,8 @@ def _value_of(  # noqa: PLR0911  # one answer a kind of name
     found = scope.library.constant(scope.module, name)
     if found is None or not _is_constant(found[1]):
         return None
+    if scope.function is not None and name in assigned(scope.function):
+        return None  # a variable of the function hides the constant
     there = Scope(found[0], scope.library, busy=scope.busy | {name})
     return read(found[1], there, depth + 1)
 

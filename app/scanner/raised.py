@@ -16,7 +16,7 @@ from app.scanner.messages import read
 from app.scanner.raising_functions import HOPS, Helper, bind, find_helper
 from app.scanner.scope import Scope, assigned
 from app.scanner.templates import literal_length
-from app.scanner.variants import Variant, hole
+from app.scanner.variants import Variant, hole, merge
 
 UNKNOWN_CLASS: Final = "?"
 """Where the source does not say which class is raised (`raise error`)."""
@@ -180,7 +180,8 @@ def _several_arguments(call: ast.Call, leaf: str, scope: Scope) -> list[Variant]
     if leaf in _ODD:
         return None
     if leaf in _OS_ERRORS:
-        return [["[Errno ", hole(args[0]), "] ", *v] for v in read(args[1], scope)]
+        number = read(args[0], scope)[0]
+        return [merge(["[Errno ", *number, "] ", *v]) for v in read(args[1], scope)]
     return read(ast.Tuple(elts=list(args)), scope)
 
 

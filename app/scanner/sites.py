@@ -14,6 +14,7 @@ from typing import Final
 
 from app.scanner.blocks import Block, blocks
 from app.scanner.finish import Finisher
+from app.scanner.fstrings import exchange_inner_quotes
 from app.scanner.library import Library, Module
 from app.scanner.packages import PackageFacts
 from app.scanner.records import ScannedSite
@@ -87,14 +88,15 @@ def read_file(module: Module, library: Library, facts: PackageFacts, finish: Fin
         return out
     walker = Walker(module, library, facts, finish, calls)
     marks = sorted({*statements, *calls})
-    pieces = [Block(0, len(text))] if len(text) <= _SMALL else blocks(text, marks)
+    whole = [Block(0, len(text))]
+    pieces = whole if len(text) <= _SMALL else blocks(text, marks)
     if pieces is None or _walk_pieces(walker, pieces) is not None:
         walker = Walker(module, library, facts, finish, calls)
-        error = _walk_pieces(walker, [Block(0, len(text))])
+        error = _walk_pieces(walker, whole)
         if error is not None:
             out.problem = out.problem or error
             walker = Walker(module, library, facts, finish, calls)
-            _walk_pieces(walker, pieces or [], go_on=True)
+            _walk_pieces(walker, blocks(text, marks) or whole, mend=True)
     out.reraised = walker.reraised
     out.sites = walker.sites
     return out
@@ -112,22 +114,24 @@ def _parse(text: bytes) -> tuple[ast.Module | None, str]:
     return (tree, "") if isinstance(tree, ast.Module) else (None, "not a module")
 
 
-def _walk_pieces(walker: Walker, pieces: Sequence[Block], *, go_on: bool = False) -> str | None:
+def _walk_pieces(walker: Walker, pieces: Sequence[Block], *, mend: bool = False) -> str | None:
     """Parse and walk stretches of the file; returns why the first bad one does not parse.
 
     Args:
         walker: takes the sites.
         pieces: in order.
-        go_on: leave out what does not parse instead of ending there.
+        mend: try what does not parse as a later Python would, and leave out what still does not.
     """
     text = walker.module.text
     line = at = 0
     for piece in pieces:
-        source = text[piece.start : piece.end]
-        tree, error = _parse(piece.prefix + source)
-        if tree is None:
-            if go_on:
+        source = piece.prefix + text[piece.start : piece.end]
+        tree, error = _parse(source)
+        if tree is None and mend:
+            tree, _ = _parse(exchange_inner_quotes(source))
+            if tree is None:
                 continue
+        if tree is None:
             return error
         line += text.count(b"\n", at, piece.start)
         at = piece.start

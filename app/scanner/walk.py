@@ -264,15 +264,15 @@ class Walker:
 
 _COMPOUND: Final[dict[type[ast.stmt], Callable[..., None]]] = {
     ast.If: Walker._if,  # noqa: SLF001  # the table is a part of the class
-    ast.While: Walker._while,  # noqa: SLF001
-    ast.For: Walker._for,  # noqa: SLF001
-    ast.AsyncFor: Walker._for,  # noqa: SLF001
-    ast.With: Walker._with,  # noqa: SLF001
-    ast.AsyncWith: Walker._with,  # noqa: SLF001
-    ast.Try: Walker._try,  # noqa: SLF001
-    ast.TryStar: Walker._try,  # noqa: SLF001
-    ast.Match: Walker._match,  # noqa: SLF001
-    ast.ClassDef: Walker._class,  # noqa: SLF001
-    ast.FunctionDef: Walker._function,  # noqa: SLF001
-    ast.AsyncFunctionDef: Walker._function,  # noqa: SLF001
+    ast.While: Walker._while,  # noqa: SLF001  # as above
+    ast.For: Walker._for,  # noqa: SLF001  # as above
+    ast.AsyncFor: Walker._for,  # noqa: SLF001  # as above
+    ast.With: Walker._with,  # noqa: SLF001  # as above
+    ast.AsyncWith: Walker._with,  # noqa: SLF001  # as above
+    ast.Try: Walker._try,  # noqa: SLF001  # as above
+    ast.TryStar: Walker._try,  # noqa: SLF001  # as above
+    ast.Match: Walker._match,  # noqa: SLF001  # as above
+    ast.ClassDef: Walker._class,  # noqa: SLF001  # as above
+    ast.FunctionDef: Walker._function,  # noqa: SLF001  # as above
+    ast.AsyncFunctionDef: Walker._function,  # noqa: SLF001  # as above
 }
