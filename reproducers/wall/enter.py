@@ -70,10 +70,12 @@ def enter(request: Request) -> Wall:
             os.chown(view.scratch, uid, gid)
         os.chdir(view.scratch)
     if wall.attempt("user", lambda: privileges.become(uid, gid)):
-        name = f"uid {uid}" if uid != 0 else "root by name only"
+        name = "root by name only" if uid == 0 else "an unprivileged one"
+        if uid >= privileges.FIRST_UID:
+            name += " that nothing else runs as"
         wall.enforced.append(f"user: {name}, no capabilities, no new privileges")
     _network_and_calls(wall, network=network)
-    _files(wall, view, root=root, network=network)
+    _files(wall, view, root=root, network=network, device=request.device)
     alone = uid >= privileges.FIRST_UID or privileges.in_own_user_namespace()
     wall.enforced += limits.apply(request.limits, own_user=alone, device=request.device)
     sys.dont_write_bytecode = True
@@ -100,12 +102,14 @@ def _network_and_calls(wall: Wall, *, network: bool) -> None:
         wall.missing.append("not enforced: network")
 
 
-def _files(wall: Wall, view: filesystem.View, *, root: bool, network: bool) -> None:
+def _files(wall: Wall, view: filesystem.View, *, root: bool, network: bool, device: str) -> None:
     write = (view.scratch, *(("/dev/shm",) if root else ()))  # noqa: S108  # a folder of the new root
     read = ("/",) if root else (*view.read, "/proc")
+    # CUDA's driver names its threads through /proc/self/task, and gives up if it cannot.
+    devices = (*view.devices, *(("/proc",) if device == "cuda" else ()))
     locked = syscalls.AVAILABLE and wall.attempt(
         "Landlock",
-        lambda: landlock.restrict(read=read, write=write, devices=view.devices, tcp=network),
+        lambda: landlock.restrict(read=read, write=write, devices=devices, tcp=network),
     )
     by = " and ".join([*(["a root of its own"] if root else []), *(["Landlock"] if locked else [])])
     if not by:

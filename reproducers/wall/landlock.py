@@ -64,7 +64,7 @@ def restrict(
     Args:
         read: files and folders that may be read and executed.
         write: folders in which anything may be done.
-        devices: device files that may be read, written and controlled.
+        devices: files, or folders of files, that may be read, written and controlled.
         tcp: whether TCP may be used (within a network of its own).
 
     Returns:

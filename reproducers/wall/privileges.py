@@ -39,7 +39,7 @@ def own_user_namespace() -> None:
 def in_own_user_namespace() -> bool:
     """Whether this process's user is counted apart from the same user outside."""
     with contextlib.suppress(OSError):
-        return len(Path("/proc/self/uid_map").read_text().split()) == 3 and not _is_mapped(0)  # noqa: PLR2004  # one row
+        return len(Path("/proc/self/uid_map").read_text().split()) == 3 and not _is_mapped(0)
     return False
 
 

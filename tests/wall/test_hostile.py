@@ -15,8 +15,10 @@ from app.settings import PROJECT_ROOT
 from reproducers.protocol import Limits, Result
 from tests.runs.toys import NAME_ONESELF, Toys, gone, token
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="the wall's namespaces are Linux's")
-pytestmark = linux
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the wall's namespaces are Linux's"),
+    pytest.mark.usefixtures("whole_wall"),
+]
 
 TRY = '''
 def tried(call, *args, **options):
