@@ -1,0 +1,107 @@
+"""`reprobase diagnose`: what went wrong in this log, in a tenth of a second."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.diagnosis.result import Diagnosis
+    from app.settings import Settings
+
+_CODES = {"known": 1, "unknown": 1, "clean": 0, "incomplete": 3}
+_SLOW = 1.0
+"""Seconds after which progress is shown."""
+_MEGABYTE = 1 << 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="the log, plain, .gz or .zst; - reads a pipe",
+    )
+    parser.add_argument(
+        "--command", metavar="LINE", help="the line that the server was launched with"
+    )
+    parser.add_argument(
+        "--release", metavar="PACKAGE==VERSION", help="the release; inferred from the log otherwise"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Diagnose and print; the exit code is the verdict's."""
+    from app.diagnosis import inputs
+    from app.diagnosis.catalog import open_matcher
+    from app.exceptions import BadInputError
+    from app.settings import load_settings
+
+    if args.release and "==" not in args.release:
+        raise BadInputError(f"--release {args.release!r} is none; it reads like sglang==0.5.23.")
+    matcher = open_matcher(_index(load_settings()))
+    progress = _Progress()
+    options = {"matcher": matcher, "command": args.command, "release": args.release}
+    if args.file == "-":
+        if sys.stdin.isatty():
+            print("Paste the log, then press Ctrl-D.", file=sys.stderr)
+        result = inputs.diagnose_stream(sys.stdin.buffer, progress=progress, **options)
+    else:
+        result = inputs.diagnose_path(Path(args.file), progress=progress, **options)
+    progress.end()
+    if args.json:
+        import json
+
+        print(json.dumps(result.to_json(), ensure_ascii=False, indent=1, default=str))
+    else:
+        from app.commands.diagnosis_text import text
+
+        print(text(result, colour=sys.stdout.isatty()))
+    return _CODES[result.verdict]
+
+
+def _index(settings: "Settings") -> Path:
+    """The compiled index, written first if it is missing or older than the catalog."""
+    from app.diagnosis.catalog import fresh
+
+    path = fresh(settings)
+    if path is not None:
+        return path
+    print("Compiling the index of the catalog, once ...", file=sys.stderr)
+    from app.loading.index import refresh
+
+    return refresh(settings, progress=lambda text: print(f"  {text}", file=sys.stderr))
+
+
+class _Progress:
+    """Says on standard error how much was read, if it takes long."""
+
+    def __init__(self) -> None:
+        self._started = self._said = time.monotonic()
+        self._shown = False
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._started < _SLOW or now - self._said < _SLOW / 4:
+            return
+        self._said = now
+        self._shown = True
+        rate = done / (now - self._started) / _MEGABYTE
+        end = "\r" if sys.stderr.isatty() else "\n"
+        print(
+            f"read {done // _MEGABYTE} MB, {rate:.0f} MB/s ", end=end, file=sys.stderr, flush=True
+        )
+
+    def end(self) -> None:
+        """Leave the line clean for what follows."""
+        if self._shown and sys.stderr.isatty():
+            print(" " * 40, end="\r", file=sys.stderr)
+
+
+def is_known(result: "Diagnosis") -> bool:
+    """Whether an entry explains the root cause."""
+    return result.verdict == "known"

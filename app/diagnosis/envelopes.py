@@ -1,0 +1,186 @@
+"""What log services and HTTP APIs wrap around a message: JSON lines, error bodies, quoted text.
+
+`unwrap` gives the program's words that an envelope carries; `bodies` finds error bodies of an HTTP
+API anywhere in a line (`{"object":"error","message":...}`, OpenAI's and FastAPI's forms, the abort
+reason of a generation, Python's `repr` of any of them).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+_TEXT_KEYS: Final = (
+    "log",
+    "message",
+    "msg",
+    "text",
+    "event",
+    "body",
+    "MESSAGE",
+    "textPayload",
+    "_raw",
+)
+_NESTED: Final = ("jsonPayload", "result", "record", "_source", "log")
+_TRACE_KEYS: Final = (
+    "exc_info",
+    "exc_text",
+    "exception",
+    "traceback",
+    "stack_trace",
+    "stack",
+    "error",
+)
+_TIME_KEYS: Final = ("time", "timestamp", "ts", "@timestamp", "asctime", "__REALTIME_TIMESTAMP")
+_LEVEL_KEYS: Final = ("level", "levelname", "severity", "lvl", "log.level")
+_SOURCE_KEYS: Final = ("container", "container_name", "pod", "pod_name", "host", "hostname", "rank")
+_MARKS: Final = frozenset((*_TIME_KEYS, *_LEVEL_KEYS, "stream", "logger", "log", "logStream"))
+"""Keys that only a log record has; an HTTP body has none of them."""
+_LONGEST: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The words inside, and what the envelope says of them."""
+
+    text: str
+    time: str | None = None
+    level: str | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """An error body of an HTTP API."""
+
+    message: str
+    start: int
+    """Where the message stands in the line."""
+    end: int
+    type: str | None = None
+    code: int | None = None
+
+
+def unwrap(text: str) -> Envelope | None:
+    """The program's words, if the line is a JSON log record or text with quoted line breaks."""
+    stripped = text.strip()
+    if stripped.startswith("{") and stripped.endswith(("}", "},")) and len(stripped) < _LONGEST:
+        try:
+            record = json.loads(stripped.rstrip(","))
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict) and not _MARKS.isdisjoint(record):
+            return _record(record)
+        if isinstance(record, dict) and isinstance(record.get("result"), dict):
+            return _record(record["result"])
+    if "\\n" in text and (
+        "Traceback (most recent call last)" in text
+        or '\\n  File \\"' in text
+        or "\\n  File " in text
+    ):
+        return Envelope(_unquoted(text))
+    return None
+
+
+def _record(record: dict[str, Any]) -> Envelope | None:
+    text = _text(record)
+    if text is None:
+        return None
+    trace = next(
+        (v for k in _TRACE_KEYS if isinstance(v := record.get(k), str) and v not in text), ""
+    )
+    trace = trace or _nested_trace(record, text)
+    return Envelope(
+        text=f"{text}\n{trace}" if trace else text,
+        time=_first(record, _TIME_KEYS),
+        level=(_first(record, _LEVEL_KEYS) or "").upper() or None,
+        source=_first(record, _SOURCE_KEYS) or "",
+    )
+
+
+def _nested_trace(record: dict[str, Any], text: str) -> str:
+    for key in _TRACE_KEYS:
+        value = record.get(key)
+        if isinstance(value, dict):
+            for inner in (*_TRACE_KEYS, "message"):
+                found = value.get(inner)
+                if isinstance(found, str) and found not in text:
+                    return found
+        if isinstance(value, list) and value and all(isinstance(x, str) for x in value):
+            return "\n".join(value)
+    return ""
+
+
+def _text(record: dict[str, Any]) -> str | None:
+    for key in _TEXT_KEYS:
+        value = record.get(key)
+        if isinstance(value, str):
+            return value
+    for key in _NESTED:
+        value = record.get(key)
+        if isinstance(value, dict):
+            found = _text(value)
+            if found is not None:
+                return found
+    return None
+
+
+def _first(record: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+    for key in keys:
+        value = record.get(key)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            return str(value)
+    return None
+
+
+def _unquoted(text: str) -> str:
+    return (
+        text.replace("\\r\\n", "\n")
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace('\\"', '"')
+        .replace("\\'", "'")
+    )
+
+
+_MESSAGE: Final = re.compile(
+    r"""["'](?P<key>message|detail|msg|error|error_message)["']\s{0,4}:\s{0,4}"""
+    r"""(?P<q>["'])(?P<text>(?:[^"'\\\n]|\\.|(?!(?P=q))["'])*)(?P=q)"""
+)
+_TYPE: Final = re.compile(r"""["'](?:type|err_type)["']\s{0,4}:\s{0,4}["'](\w{1,80})["']""")
+_CODE: Final = re.compile(r"""["'](?:status_code|code|status)["']\s{0,4}:\s{0,4}["']?(\d{3})\b""")
+_NEAR: Final = 400
+"""Characters around a message in which its type and code are looked for."""
+
+
+def bodies(text: str) -> Iterator[Body]:
+    """Error bodies of an HTTP API in a line."""
+    if not any(k in text for k in ("message", "detail", "msg", '"error', "'error")):
+        return
+    for m in _MESSAGE.finditer(text):
+        if not m["text"]:
+            continue
+        near = text[max(0, m.start() - _NEAR) : m.start()] + text[m.end() : m.end() + _NEAR]
+        kind, code = _TYPE.findall(near), _CODE.search(near)
+        kinds = [k for k in kind if k.endswith(("Error", "Exception"))]
+        yield Body(
+            message=_string(m["text"]),
+            start=m.start("text"),
+            end=m.end("text"),
+            type=kinds[0] if kinds else None,
+            code=int(code[1]) if code else None,
+        )
+
+
+def _string(quoted: str) -> str:
+    if "\\" not in quoted:
+        return quoted
+    try:
+        return str(
+            json.loads(
+                '"' + quoted.replace("\\'", "'").replace('"', '\\"').replace('\\\\"', '\\"') + '"'
+            )
+        )
+    except ValueError:
+        return _unquoted(quoted)

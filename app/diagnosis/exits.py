@@ -1,0 +1,103 @@
+"""Exit codes and signals: how a process ended, in whatever form shell, container or parent say it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from app.diagnosis.lines import Line
+
+SIGNALS: Final = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+}
+_SHELL: Final = 128
+"""A shell reports a signal as 128 plus its number."""
+_CODE: Final = re.compile(
+    r"(?:[Ee]xit ?code[s:= ]{1,3}|exitcode\s{0,2}:?\s{0,2}=?\s{0,2}|exited with (?:exit"
+    r" )?code[: ]{1,2}"
+    r"|exit status |returned non-zero exit status |status=|code=exited, status=|Exit Code:\s{1,20})"
+    r"\(?(?P<code>-?\d{1,3})\b"
+)
+_NAMED: Final = (
+    (re.compile(r"\boom-kill|Out of memory: Killed process|OOMKilled|OOM[- ]?killed|Memory cgroup out of memory"), 9, True),
+    (re.compile(r"(?:^|\s)Killed(?:\s{2,}|$)|^\[\d{1,4}\][ +-]{0,6}\d{0,9}\s{1,4}killed\s|\bSIGKILL\b|status=9/KILL|signal 9\b|signal: 9\b"), 9, False),
+    (re.compile(r"Segmentation fault|\bSIGSEGV\b|signal 11\b"), 11, False),
+    (re.compile(r"Bus error|\bSIGBUS\b|signal 7\b"), 7, False),
+    (re.compile(r"Aborted \(core dumped\)|^Aborted$|\bSIGABRT\b|signal 6\b"), 6, False),
+    (re.compile(r"Illegal instruction|\bSIGILL\b|signal 4\b"), 4, False),
+)  # fmt: skip
+
+
+_WORDS: Final = (
+    "illed",
+    "KILL",
+    "ignal",
+    "SIG",
+    "fault",
+    "Bus error",
+    "bort",
+    "oom",
+    "OOM",
+    "nstruction",
+    "Memory cgroup",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """One report of how a process ended."""
+
+    line: Line
+    code: int | None
+    """As a parent process sees it: negative for a signal."""
+    signal: int | None
+    by_kernel: bool
+    """The kernel or the container runtime says that memory was the reason."""
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """`SIGKILL`, or the plain code."""
+        return SIGNALS.get(self.signal or 0, f"exit code {self.code}")
+
+
+def read_exits(lines: Iterable[Line]) -> list[Exit]:
+    """Every report, in the order of the log."""
+    found = []
+    for line in lines:
+        text = line.text
+        if len(text) > 1_000 or not text:  # noqa: PLR2004 - a dump of something, not a report
+            continue
+        got = _exit(line, text)
+        if got:
+            found.append(got)
+    return found
+
+
+def _exit(line: Line, text: str) -> Exit | None:
+    m = _CODE.search(text) if "xit" in text or "status" in text else None
+    if m:
+        code = int(m["code"])
+        number = -code if code < 0 else code - _SHELL if code > _SHELL else None
+        number = number if number in SIGNALS else None
+        if code != 0:
+            kernel = "OOMKilled" in text
+            return Exit(line, code, number, kernel, m.start(), m.end())
+    if not any(word in text for word in _WORDS):
+        return None
+    for pattern, number, kernel in _NAMED:
+        found = pattern.search(text)
+        if found:
+            return Exit(line, -number, number, kernel, found.start(), found.end())
+    return None

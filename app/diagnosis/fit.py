@@ -1,0 +1,228 @@
+"""How a message fits a template: ordered search for the fixed parts, the slices between are values.
+
+No regular expression is involved, so no message can make it slow: each part is looked for once, to
+the right of the one before. A message may stand inside a longer line, may be cut at its end, or may
+have been wrapped by a terminal; each of these is told apart, because it makes a match weaker.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+_WORDY: Final = re.compile(r"[^\W_]")
+_INTEGER: Final = re.compile(r"[+-]?\d{1,40}$")
+_FLOAT: Final = re.compile(
+    r"[+-]?(?:\d{1,40}\.\d{0,40}(?:[eE][+-]?\d{1,4})?|\d{1,40}[eE][+-]?\d{1,4})$"
+)
+_CONSTANTS: Final = {"True": True, "False": False, "None": None}
+_BEFORE: Final = (
+    ": ",
+    ":",
+    '"',
+    "'",
+    "`",
+    "(",
+    "[",
+    "> ",
+    "- ",
+    "| ",
+    "] ",
+    "\n",
+    "=",
+    "»",
+    "! ",
+    ". ",
+)
+_BEFORE_WORDS: Final = ("exception ", "error ", "Error ", "Exception ", "reason ", "message ")
+_LONG_VALUE: Final = 2_000
+_ENOUGH_WHEN_CUT: Final = 20
+"""Letters and digits of fixed text that a message must show before its missing end is forgiven."""
+_SHARE_WHEN_CUT: Final = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """One way in which a text is a message of a template."""
+
+    start: int
+    end: int
+    values: tuple[tuple[int, int], ...]
+    """Slices of the text, one a hole; (-1, -1) for a hole behind the cut."""
+    weight: int
+    """Letters and digits of fixed text that were found."""
+    whole: bool
+    """Every fixed part was found."""
+    opens: bool
+    """It begins where the message begins."""
+    closes: bool
+    """It ends where the message ends."""
+
+
+def weight(parts: tuple[str, ...] | list[str]) -> int:
+    """Letters and digits in the fixed parts."""
+    return sum(len(_WORDY.findall(p)) for p in parts)
+
+
+def fit(parts: list[str], text: str, *, begin: int = 0, end: int | None = None) -> Fit | None:
+    """Fit a message to a template.
+
+    Args:
+        parts: the template's fixed text around its holes, one more than holes.
+        text: what was said.
+        begin: where the message starts in it.
+        end: where the message ends; the text's end by default.
+
+    Returns:
+        The leftmost fit, or None.
+    """
+    stop = len(text) if end is None else end
+    start = _first(parts, text, begin, stop)
+    if start < 0:
+        return None
+    at = start + len(parts[0])
+    values: list[tuple[int, int]] = []
+    found = [parts[0]]
+    last = len(parts) - 1
+    for i in range(1, len(parts)):
+        part = parts[i]
+        if i == last:
+            where = _last(part, text, at, stop)
+        else:
+            where = text.find(part, at, stop) if part else at
+        if where < 0:
+            return _cut(parts, found, values, start, at, text, begin, stop)
+        values.append((at, where))
+        at = where + len(part)
+        found.append(part)
+    return Fit(
+        start=start,
+        end=at,
+        values=tuple(values),
+        weight=weight(found),
+        whole=True,
+        opens=start == begin,
+        closes=not text[at:stop].strip(" .\n\t"),
+    )
+
+
+def _first(parts: list[str], text: str, begin: int, stop: int) -> int:
+    """Where the message begins: at the beginning if it can, else behind a word that quotes it."""
+    opening = parts[0]
+    if not opening:
+        return begin
+    if text.startswith(opening, begin, stop):
+        return begin
+    at = text.find(opening, begin, stop)
+    while at > begin:
+        if opening[:1].isspace() or _quoted(text, begin, at):
+            return at
+        at = text.find(opening, at + 1, stop)
+    if (
+        at < 0
+        and len(text) - begin < len(opening)
+        and opening.startswith(text[begin:stop].rstrip(". …"))
+    ):
+        return -1
+    return at
+
+
+def _quoted(text: str, begin: int, at: int) -> bool:
+    before = text[max(begin, at - 12) : at]
+    return before.endswith((*_BEFORE, *_BEFORE_WORDS))
+
+
+def _last(part: str, text: str, at: int, stop: int) -> int:
+    if not part:
+        return stop
+    tail = stop - len(part)
+    if tail >= at and text.startswith(part, tail):
+        return tail
+    return text.find(part, at, stop)
+
+
+def _cut(
+    parts: list[str],
+    found: list[str],
+    values: list[tuple[int, int]],
+    start: int,
+    at: int,
+    text: str,
+    begin: int,
+    stop: int,
+) -> Fit | None:
+    """The message stops before the template does: cut off, or an older or shorter wording."""
+    missing = parts[len(found)]
+    rest = text[at:stop]
+    overlap = _overlap(rest.rstrip(" ….\n"), missing)
+    shown = weight(found) + weight([missing[:overlap]])
+    if shown < _ENOUGH_WHEN_CUT or shown < weight(parts) * _SHARE_WHEN_CUT:
+        return None
+    hole_end = stop - (len(rest) - len(rest.rstrip(" ….\n"))) - overlap
+    values.append((at, max(at, hole_end)))
+    values.extend([(-1, -1)] * (len(parts) - 1 - len(values)))
+    return Fit(
+        start=start,
+        end=stop,
+        values=tuple(values),
+        weight=shown,
+        whole=False,
+        opens=start == begin,
+        closes=True,
+    )
+
+
+def _overlap(text: str, part: str) -> int:
+    """Characters of `part` that the end of `text` already shows."""
+    for n in range(min(len(part), len(text)), 0, -1):
+        if text.endswith(part[:n]):
+            return n
+    return 0
+
+
+def squeeze(text: str) -> tuple[str, list[int]]:
+    """The text without white space, and where each character stood."""
+    where = [i for i, c in enumerate(text) if not c.isspace()]
+    return "".join([text[i] for i in where]), where
+
+
+def fit_squeezed(parts: list[str], text: str, *, begin: int = 0) -> Fit | None:
+    """Fit a message whose white space a terminal or a log viewer has changed."""
+    dense, where = squeeze(text)
+    first = sum(1 for i in where if i < begin)
+    got = fit(["".join(p.split()) for p in parts], dense, begin=first)
+    if got is None or not where:
+        return None
+    where.append(len(text))
+
+    def back(a: int, b: int) -> tuple[int, int]:
+        if a < 0:
+            return -1, -1
+        return (where[a], where[b - 1] + 1) if b > a else (where[a], where[a])
+
+    start, end = back(got.start, got.end)
+    return Fit(
+        start=start,
+        end=end,
+        values=tuple(back(a, b) for a, b in got.values),
+        weight=got.weight,
+        whole=got.whole,
+        opens=got.opens,
+        closes=got.closes,
+    )
+
+
+def value(text: str) -> Any:
+    """A slice of a message as the value it was printed from.
+
+    Numbers, booleans, None and quoted strings become what they were; all else stays text.
+    """
+    text = text.strip()
+    if _INTEGER.match(text):
+        return int(text)
+    if _FLOAT.match(text):
+        return float(text)
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" and text[0] not in text[1:-1]:
+        return text[1:-1]
+    return text if len(text) <= _LONG_VALUE else text[:_LONG_VALUE] + " …"

@@ -1,0 +1,284 @@
+"""The compiled index: everything a diagnosis must know of the catalog, in one mapped file.
+
+The file is written by `pack` (called from `app.loading`) and read by `Index` through mmap: opening
+it costs a millisecond, and only the records of messages that were really found are decoded. Layout:
+magic, length and JSON of the table of contents, then sections aligned to eight bytes.
+
+| section | content |
+|---|---|
+| meta | JSON: releases, versions of the writer and the matcher, flags of the engine's command line |
+| matcher | the literal database as hyperscan serialised it |
+| literals, literal_at | the fixed strings that are looked for, and their offsets |
+| postings, posting_at | literal → records |
+| records, record_at | one JSON document a template |
+| by_function | JSON: function name → class → records that no literal finds |
+| opening_keys, opening_records | first letters of a message → records |
+| ids, id_records | entry ids as sorted 64-bit numbers → record |
+| places, place_keys, place_at | functions of the engine's files over the releases, see `places` |
+"""
+
+import json
+import mmap
+import zlib
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from app.exceptions import UnavailableError
+
+MAGIC: Final = b"RPBIDX03"
+_ALIGN: Final = 8
+
+
+@dataclass(slots=True)
+class TemplateRecord:
+    """One wording of one error, and every place it has had."""
+
+    entry_id: str
+    package: str
+    error_class: str
+    kind: str
+    """raise | assert | argparse | http | log | native | silent."""
+    template: str
+    """With its holes as `{expr}`."""
+    parts: list[str]
+    """Fixed text around the holes, one more than holes."""
+    holes: list[str]
+    """Expressions, in order."""
+    sites: list[list[Any]] = field(default_factory=list)
+    """[[file, function, {release index: [lines]}]], newest place first."""
+    condition: str = ""
+    """The innermost guard of the newest place, as source."""
+    level: str = ""
+    """Of a log message: warning, error, exception, critical."""
+    family: str = ""
+    slug: str = ""
+    severity: str = ""
+    becomes: str = ""
+    """Entry that later releases say instead."""
+    raised_by: str = ""
+    """The library that raises it: then the place is the innermost frame of the engine."""
+    pattern: str = ""
+    """Curated regex with named groups, in place of `parts`."""
+    literals: list[str] = field(default_factory=list)
+    """Curated fixed strings that lead to `pattern`."""
+    title: str = ""
+    meaning: str = ""
+    fixes: list[str] = field(default_factory=list)
+    """Markdown, best first."""
+    not_this_if: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Contents:
+    """What `pack` puts into a file."""
+
+    meta: dict[str, Any]
+    records: Sequence[TemplateRecord]
+    literals: Sequence[bytes]
+    postings: Sequence[Sequence[int]]
+    """Records of each literal."""
+    by_function: Mapping[str, Mapping[str, Sequence[int]]]
+    """Function name → class → records that no fixed string leads to."""
+    openings: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """First characters in small letters → records; see `opening`."""
+    matcher: bytes = b""
+    places: Mapping[str, Any] = field(default_factory=dict)
+    """File → {"names": [...], "variants": [[[release index], [name, line, ...]]]}."""
+
+
+def key64(text: str) -> int:
+    """A 64-bit key of a string, the same in every process."""
+    data = text.encode("utf-8", "surrogatepass")
+    return zlib.crc32(data) << 32 | zlib.adler32(data[::-1])
+
+
+def pack(contents: Contents) -> bytes:
+    """The bytes of an index file."""
+    records = [_dump({k: v for k, v in asdict(r).items() if v}) for r in contents.records]
+    ids = sorted((int(r.entry_id, 16), i) for i, r in enumerate(contents.records))
+    places = sorted((key64(name), _squash(value)) for name, value in contents.places.items())
+    flat: array[int] = array("I", [n for posting in contents.postings for n in posting])
+    sections = {
+        "meta": _dump(contents.meta),
+        "matcher": contents.matcher,
+        "literals": b"".join(contents.literals),
+        "literal_at": _offsets(contents.literals),
+        "postings": flat.tobytes(),
+        "posting_at": _offsets(contents.postings),
+        "records": b"".join(records),
+        "record_at": _offsets(records),
+        "by_function": _dump(contents.by_function),
+        **_openings(contents.openings),
+        "ids": array("Q", [i for i, _ in ids]).tobytes(),
+        "id_records": array("I", [n for _, n in ids]).tobytes(),
+        "places": b"".join(value for _, value in places),
+        "place_keys": array("Q", [key for key, _ in places]).tobytes(),
+        "place_at": _offsets([value for _, value in places]),
+    }
+    toc: dict[str, list[int]] = {}
+    at = 0
+    for name, data in sections.items():
+        toc[name] = [at, len(data)]
+        at += -(-len(data) // _ALIGN) * _ALIGN
+    head = _dump(toc)
+    out = [MAGIC, len(head).to_bytes(8, "little"), head]
+    out.append(b"\0" * (-sum(map(len, out)) % _ALIGN))
+    for data in sections.values():
+        out += [data, b"\0" * (-len(data) % _ALIGN)]
+    return b"".join(out)
+
+
+OPENING: Final = 14
+"""Letters and digits by which a message is recognised that no fixed string leads to."""
+
+
+def opening(text: str) -> str | None:
+    """The first letters and digits of a message in small letters; None if there are too few."""
+    dense = "".join(c for c in text[: 4 * OPENING].lower() if c.isalnum())
+    return dense[:OPENING] if len(dense) >= OPENING else None
+
+
+def _openings(openings: Mapping[str, Sequence[int]]) -> dict[str, bytes]:
+    rows = sorted((key64(text), n) for text, numbers in openings.items() for n in numbers)
+    return {
+        "opening_keys": array("Q", [key for key, _ in rows]).tobytes(),
+        "opening_records": array("I", [n for _, n in rows]).tobytes(),
+    }
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _squash(value: Any) -> bytes:
+    return zlib.compress(_dump(value), 6)
+
+
+def _offsets(items: Sequence[Any]) -> bytes:
+    offsets: array[int] = array("I", [0])
+    for item in items:
+        offsets.append(offsets[-1] + len(item))
+    return offsets.tobytes()
+
+
+class Index:
+    """An index file, or the same bytes in memory.
+
+    Args:
+        source: path of a file, or bytes from `pack`.
+
+    Raises:
+        UnavailableError: there is no such file, or it is none.
+    """
+
+    def __init__(self, source: Path | bytes) -> None:
+        self.path = source if isinstance(source, Path) else None
+        self._data = memoryview(source if isinstance(source, bytes) else _map(source))
+        if bytes(self._data[:8]) != MAGIC:
+            raise UnavailableError(
+                f"{source if self.path else 'These bytes'} is no index of this version; "
+                "run `reprobase load` to write it anew."
+            )
+        size = int.from_bytes(self._data[8:16], "little")
+        self._toc = json.loads(bytes(self._data[16 : 16 + size]))
+        self._base = -(-(16 + size) // _ALIGN) * _ALIGN
+        self.meta: dict[str, Any] = json.loads(bytes(self.section("meta")))
+        self._record_at = self.section("record_at").cast("I")
+        self._posting_at = self.section("posting_at").cast("I")
+        self._postings = self.section("postings").cast("I")
+        self._literal_at = self.section("literal_at").cast("I")
+        self._records = self.section("records")
+        self.record = lru_cache(maxsize=20_000)(self._record)
+        self._functions: dict[str, dict[str, list[int]]] | None = None
+
+    def section(self, name: str) -> memoryview:
+        """The bytes of one section."""
+        at, size = self._toc[name]
+        return self._data[self._base + at : self._base + at + size]
+
+    @property
+    def releases(self) -> list[tuple[str, str]]:
+        """(package, version) in version order within each package."""
+        return [(p, v) for p, v in self.meta["releases"]]
+
+    @property
+    def size(self) -> int:
+        """How many templates there are."""
+        return len(self._record_at) - 1
+
+    def _record(self, number: int) -> TemplateRecord:
+        a, b = self._record_at[number], self._record_at[number + 1]
+        raw = {"kind": "", "parts": [], "holes": [], "template": "", "error_class": ""}
+        raw.update(json.loads(bytes(self._records[a:b])))
+        return TemplateRecord(**raw)  # type: ignore[arg-type]  # the keys are the fields
+
+    def literal(self, number: int) -> bytes:
+        """One of the strings that are looked for."""
+        a, b = self._literal_at[number], self._literal_at[number + 1]
+        return bytes(self.section("literals")[a:b])
+
+    def literals(self) -> list[bytes]:
+        """All of them, in the order of their numbers."""
+        return [self.literal(n) for n in range(len(self._literal_at) - 1)]
+
+    def posting(self, literal: int) -> list[int]:
+        """Records that a literal leads to."""
+        return list(self._postings[self._posting_at[literal] : self._posting_at[literal + 1]])
+
+    def by_function(self, leaf: str, error_class: str) -> list[int]:
+        """Records without words of their own that a function of this name raises."""
+        if self._functions is None:
+            self._functions = dict(json.loads(bytes(self.section("by_function"))))
+        return self._functions.get(leaf, {}).get(error_class, [])
+
+    def by_opening(self, text: str) -> list[int]:
+        """Records whose message begins with the same letters, whatever their case."""
+        start = opening(text)
+        if start is None:
+            return []
+        keys, numbers = (
+            self.section("opening_keys").cast("Q"),
+            self.section("opening_records").cast("I"),
+        )
+        wanted = key64(start)
+        at = bisect_left(keys, wanted)
+        found = []
+        while at < len(keys) and keys[at] == wanted:
+            found.append(numbers[at])
+            at += 1
+        return found
+
+    def by_id(self, entry_id: str) -> TemplateRecord | None:
+        """The record of an entry."""
+        ids = self.section("ids").cast("Q")
+        wanted = int(entry_id, 16)
+        at = bisect_left(ids, wanted)
+        if at < len(ids) and ids[at] == wanted:
+            return self.record(self.section("id_records").cast("I")[at])
+        return None
+
+    def place(self, file: str) -> dict[str, Any] | None:
+        """Functions of one file over the releases: {"names", "variants"}; None if unknown."""
+        keys = self.section("place_keys").cast("Q")
+        wanted = key64(file)
+        at = bisect_left(keys, wanted)
+        if at == len(keys) or keys[at] != wanted:
+            return None
+        offsets = self.section("place_at").cast("I")
+        blob = bytes(self.section("places")[offsets[at] : offsets[at + 1]])
+        return dict(json.loads(zlib.decompress(blob)))
+
+
+def _map(path: Path) -> mmap.mmap:
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as e:
+        raise UnavailableError(
+            f"The compiled index {path} cannot be read ({e}); run `reprobase load` to write it."
+        ) from e

@@ -1,0 +1,299 @@
+"""Logs of any size: one pass for the places worth reading, and only these are read.
+
+A file is cut into blocks that several threads scan at once; a pipe is read block by block. Each
+block is searched for every fixed string of the index. Around a hit the lines that belong to it are
+kept: one line for a message, all of it for a traceback. What is kept is bounded, so is memory: of
+what repeats without end only the beginning is read, the rest is counted.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final, Protocol
+
+from app.diagnosis.lines import Line, clean
+from app.diagnosis.literals import Hit, Scanner
+from app.diagnosis.markers import MARKERS
+from app.diagnosis.matcher import Matcher
+from app.diagnosis.windows import LOOKAHEAD, Window, window
+
+BLOCK: Final = 4 << 20
+_MOST_HITS: Final = 400
+"""Places read for one fixed string; the others are counted."""
+_MOST_WARNINGS: Final = 4
+"""The same for strings that lead to warnings only."""
+_MOST_LINES: Final = 200_000
+"""Lines kept of the whole log."""
+_HEAD_LINES: Final = 120
+_TAIL_BYTES: Final = 6_000
+_WORKERS: Final = 4
+Progress = Callable[[int], None]
+"""Told how many bytes have been read."""
+
+
+@dataclass(slots=True)
+class Block:
+    """Some lines of a log."""
+
+    number: int
+    data: bytes
+    end: int
+    """Lines that begin behind this belong to the next block; they are here to look ahead."""
+    last: bool
+
+
+class Source(Protocol):
+    """Gives blocks; `take` is called by several threads."""
+
+    def take(self) -> Block | None:
+        """The next block, or None at the end."""
+        ...
+
+
+class FileSource:
+    """Blocks of a regular file, read by whichever thread asks."""
+
+    def __init__(self, descriptor: int, size: int, *, block: int = BLOCK) -> None:
+        self._descriptor, self._size, self._block = descriptor, size, block
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def take(self) -> Block | None:
+        """The next block, or None at the end."""
+        with self._lock:
+            number = self._next
+            self._next += 1
+        start = number * self._block
+        if start >= self._size:
+            return None
+        # one byte more before, to see whether a line begins exactly here
+        before = 1 if start else 0
+        data = os.pread(self._descriptor, self._block + LOOKAHEAD + before, start - before)
+        end = self._block + before
+        if before:
+            cut = data.find(b"\n") + 1
+            if cut == 0 or cut > end:
+                return Block(number, b"", 0, last=start + self._block >= self._size)
+            data, end = data[cut:], end - cut
+        line_end = data.find(b"\n", max(end - 1, 0))
+        own = len(data) if line_end < 0 else line_end + 1
+        return Block(number, data, own, last=start + self._block >= self._size)
+
+
+class StreamSource:
+    """Blocks of a pipe or of a compressed file, read one after the other."""
+
+    def __init__(self, stream: BinaryIO, first: bytes = b"", *, block: int = BLOCK) -> None:
+        self._stream, self._pending, self._block = stream, first, block
+        self._number = 0
+        self._done = False
+        self._lock = threading.Lock()
+
+    def take(self) -> Block | None:
+        """The next block, or None at the end."""
+        with self._lock:
+            if self._done:
+                return None
+            data = self._pending + _read(self._stream, self._block + LOOKAHEAD - len(self._pending))
+            if len(data) < self._block + LOOKAHEAD:
+                self._done = True
+                self._pending = b""
+                own = len(data)
+            else:
+                own = data.rfind(b"\n", 0, self._block) + 1 or self._block
+                self._pending = data[own:]
+            self._number += 1
+            return Block(self._number - 1, data, own, last=self._done) if data else None
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    parts = []
+    while size > 0:
+        part = stream.read(min(size, 1 << 20))
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+@dataclass(slots=True)
+class Found:
+    """What a block holds."""
+
+    windows: list[Window] = field(default_factory=list)
+    lines: int = 0
+    more: dict[int, list[int]] = field(default_factory=dict)
+    """Literal → [hits not read, line of the last]."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found in a log."""
+
+    lines: list[Line] = field(default_factory=list)
+    total: int = 0
+    more: dict[int, list[int]] = field(default_factory=dict)
+    bytes: int = 0
+
+
+class Surveyor:
+    """Searches a log."""
+
+    def __init__(self, matcher: Matcher, progress: Progress | None = None) -> None:
+        self._matcher = matcher
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._found: dict[int, Found] = {}
+        self._taken: dict[int, int] = {}
+        self._kept = 0
+        self._bytes = 0
+        self._reach = {
+            n: kind
+            for n, kind in (
+                (n, MARKERS.get(text)) for n, text in enumerate(matcher.index.literals())
+            )
+            if kind
+        }
+        self._extra: dict[int, tuple[int, int]] = {}
+        self._failure: BaseException | None = None
+
+    def run(self, source: Source, workers: int | None = None) -> Survey:
+        """Search all blocks."""
+        count = workers or min(_WORKERS, _processors())
+        threads = [threading.Thread(target=self._work, args=(source,)) for _ in range(count - 1)]
+        for thread in threads:
+            thread.start()
+        self._work(source)
+        for thread in threads:
+            thread.join()
+        if self._failure is not None:
+            raise self._failure
+        return self._joined()
+
+    def _work(self, source: Source) -> None:
+        scanner = self._matcher.literals.scanner()
+        try:
+            while self._failure is None and (block := source.take()) is not None:
+                found = self._block(block, scanner)
+                with self._lock:
+                    self._found[block.number] = found
+                    self._bytes += block.end
+                    if self._progress:
+                        self._progress(self._bytes)
+        except BaseException as e:  # noqa: BLE001 - carried to the thread that asked
+            self._failure = self._failure or e
+
+    def _block(self, block: Block, scanner: Scanner) -> Found:
+        found = Found()
+        data = block.data
+        hits = scanner.scan(memoryview(data)[: block.end])
+        counted = 0
+        done = 0
+        if block.number == 0:
+            done = self._edge(found, data, 0, _HEAD_LINES)
+            counted, found.lines = done, _newlines(data, 0, done)
+        for hit in hits:
+            if hit.end <= done:
+                continue
+            start = data.rfind(b"\n", 0, hit.end) + 1
+            found.lines += _newlines(data, counted, start)
+            counted = start
+            if self._full(hit, found):
+                continue
+            kind, extra = self._wants(hit)
+            one = window(data, start, found.lines, kind, extra)
+            found.windows.append(one)
+            done = one.end
+        found.lines += _newlines(data, counted, block.end)
+        if block.last:
+            self._tail(found, data, block.end, done)
+        return found
+
+    def _edge(self, found: Found, data: bytes, start: int, count: int) -> int:
+        at = start
+        for _ in range(count):
+            stop = data.find(b"\n", at)
+            if stop < 0:
+                at = len(data)
+                break
+            at = stop + 1
+        text = data[start:at].decode("utf-8", "replace").removesuffix("\n")
+        found.windows.append(Window(0, clean(text), at))
+        return at
+
+    def _tail(self, found: Found, data: bytes, end: int, done: int) -> None:
+        start = max(data.rfind(b"\n", 0, max(end - _TAIL_BYTES, 0)) + 1, done)
+        if start < end:
+            last = found.lines - _newlines(data, start, end)
+            text = data[start:end].decode("utf-8", "replace").removesuffix("\n")
+            found.windows.append(Window(last, clean(text), end))
+            if not data[:end].endswith(b"\n"):
+                found.lines += 1
+
+    def _full(self, hit: Hit, found: Found) -> bool:
+        """Whether enough was read of a string; if so the hit is counted."""
+        taken = self._taken.get(hit.literal, 0)
+        self._taken[hit.literal] = taken + 1
+        if taken < self._limit(hit.literal) and self._kept < _MOST_LINES:
+            self._kept += 1
+            return False
+        more = found.more.setdefault(hit.literal, [0, 0])
+        more[0] += 1
+        more[1] = found.lines + 1
+        return True
+
+    def _limit(self, literal: int) -> int:
+        return self._facts(literal)[1]
+
+    def _wants(self, hit: Hit) -> tuple[str, int]:
+        return self._reach.get(hit.literal, "message"), self._facts(hit.literal)[0]
+
+    def _facts(self, literal: int) -> tuple[int, int]:
+        """(lines that a message may go on for, places to read) of a string."""
+        known = self._extra.get(literal)
+        if known is None:
+            records = [self._matcher.index.record(n) for n in self._matcher.index.posting(literal)]
+            extra = max((sum(p.count("\n") for p in r.parts) for r in records), default=0)
+            quiet = bool(records) and all(r.level.upper().endswith("WARNING") for r in records)
+            known = self._extra[literal] = (extra, _MOST_WARNINGS if quiet else _MOST_HITS)
+        return known
+
+    def _joined(self) -> Survey:
+        survey = Survey(bytes=self._bytes)
+        for number in sorted(self._found):
+            found = self._found[number]
+            for one in found.windows:
+                for line in one.lines:
+                    line.number += survey.total + one.line
+                if one.lines:
+                    one.lines[0].gap = True
+                    survey.lines.extend(one.lines)
+            for literal, (count, line) in found.more.items():
+                more = survey.more.setdefault(literal, [0, 0])
+                more[0] += count
+                more[1] = survey.total + line
+            survey.total += found.lines
+        return survey
+
+
+def _newlines(data: bytes, start: int, end: int) -> int:
+    """Line breaks in a slice; taking them out is twice as fast as counting them."""
+    if end <= start:
+        return 0
+    part = data[start:end] if start or end < len(data) else data
+    return len(part) - len(part.replace(b"\n", b""))
+
+
+def _processors() -> int:
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on this system
+        return max(1, os.cpu_count() or 1)
+
+
+def lines_of(blocks: Iterator[Block]) -> Iterator[bytes]:
+    """The own lines of blocks; for tests of the cutting."""
+    for block in blocks:
+        yield from block.data[: block.end].splitlines(keepends=True)

@@ -1,0 +1,373 @@
+"""Which template a unit is a message of: fixed strings first, then the ordered search, then a judge.
+
+Candidates are ranked by how much fixed text they explain; the class, the place in the traceback and
+how completely the message is covered break ties. What a user typed is never matched, and an error
+of one engine is never given the entry of another.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from app.diagnosis.fit import Fit, fit, fit_squeezed, squeeze, value, weight
+from app.diagnosis.index import Index, TemplateRecord
+from app.diagnosis.literals import Literals
+from app.diagnosis.places import Places, canonical, leaf
+from app.diagnosis.streams import Stream
+from app.diagnosis.units import Unit
+
+_LEAST: Final = 12
+"""Letters and digits of fixed text below which a message alone proves nothing."""
+_LEAST_SAID: Final = 14
+_LEAST_INSIDE: Final = 24
+"""The same for a message that another one quotes."""
+_LEAST_ELSEWHERE: Final = 26
+"""The same where the traceback ends in another function than the template's."""
+_LONG_VALUE: Final = 240
+_TYPED: Final = frozenset({"raise", "assert"})
+_ALTERNATIVE: Final = re.compile(r"_\d$")
+Allowed = Callable[[Unit, TemplateRecord], bool]
+
+
+@dataclass(slots=True)
+class Match:
+    """A unit, the template it is a message of, and the values in it."""
+
+    unit: Unit
+    record: TemplateRecord
+    number: int
+    values: dict[str, Any]
+    span: tuple[int, int]
+    """What of the unit's text the template covers."""
+    score: float
+    whole: bool
+    opens: bool
+    placed: bool
+    """The traceback ends in the file and function of one of the template's places."""
+
+
+class Matcher:
+    """Matches units against an index."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.literals = Literals(index.literals, index.section("matcher"))
+        self._scanner = self.literals.scanner()
+        self._pattern = lru_cache(maxsize=256)(re.compile)
+        self.places = Places(index)
+        self.optional = frozenset(index.meta.get("optional", ()))
+        """Attributes of the engine's data that may be None."""
+
+    def by_slug(self, slug: str) -> TemplateRecord | None:
+        """The explained entry of a slug."""
+        number = self.index.meta.get("slugs", {}).get(slug)
+        return self.index.record(number) if number is not None else None
+
+    def lines_hit(self, stream: Stream) -> dict[int, set[int]]:
+        """Line index → records, a fixed string of which stands in that line."""
+        data: list[bytes] = [line.text.encode("utf-8", "replace") for line in stream.lines]
+        starts = [0]
+        for line in data:
+            starts.append(starts[-1] + len(line) + 1)
+        found: dict[int, set[int]] = {}
+        for hit in self._scanner.scan(b"\n".join(data)):
+            index = bisect_right(starts, hit.end - 1) - 1
+            found.setdefault(index, set()).update(self.index.posting(hit.literal))
+        return found
+
+    def best(self, unit: Unit, hits: dict[int, set[int]], allowed: Allowed) -> Match | None:
+        """The template that explains a unit best, or None."""
+        numbers: set[int] = set()
+        for offset in range(max(1, len(unit.lines))):
+            numbers |= hits.get(unit.index + offset, set())
+        found = self._pick(unit, numbers, allowed, squeezed=False)
+        if found is None and len(unit.lines) > 1 and unit.kind == "raised":
+            found = self._pick(unit, self._wrapped(unit), allowed, squeezed=True)
+        if found is None and unit.raised is not None:
+            found = self._by_place(unit, allowed)
+        if unit.kind != "said" and (found is None or not found.opens):
+            found = self._by_opening(unit, allowed) or found
+        return found
+
+    def inside(self, unit: Unit, text: str, allowed: Allowed) -> TemplateRecord | None:
+        """The template of a message that another one carries in a hole."""
+        numbers: set[int] = set()
+        for hit in self._scanner.scan(text.encode("utf-8", "replace")):
+            numbers.update(self.index.posting(hit.literal))
+        best: tuple[int, TemplateRecord] | None = None
+        for number in numbers:
+            record = self.index.record(number)
+            if record.pattern or record.kind == "log" or not allowed(unit, record):
+                continue
+            got = fit(record.parts, text)
+            if (
+                got
+                and got.whole
+                and got.weight >= _LEAST_INSIDE
+                and (not best or got.weight > best[0])
+            ):
+                best = (got.weight, record)
+        return best[1] if best else None
+
+    def _wrapped(self, unit: Unit) -> set[int]:
+        """Records found when a wrapped message is put on one line again."""
+        texts = [line.text for line in unit.lines]
+        numbers: set[int] = set()
+        for joined in ("".join(texts), " ".join(t.strip() for t in texts)):
+            for hit in self._scanner.scan(joined.encode("utf-8", "replace")):
+                numbers.update(self.index.posting(hit.literal))
+        return numbers
+
+    def _pick(
+        self, unit: Unit, numbers: Iterable[int], allowed: Allowed, *, squeezed: bool
+    ) -> Match | None:
+        best: Match | None = None
+        for number in numbers:
+            record = self.index.record(number)
+            if not allowed(unit, record):
+                continue
+            match = (
+                self._curated(unit, record, number)
+                if record.pattern
+                else self._scanned(unit, record, number, squeezed=squeezed)
+            )
+            if match is None:
+                continue
+            if best and {best.record.package, match.record.package} != {match.record.package}:
+                # the engine's own entry of a library's error knows what the library's entry knows
+                for one, other in ((match, best), (best, match)):
+                    if one.record.raised_by:
+                        one.values = {**other.values, **one.values}
+            if best is None or match.score > best.score:
+                best = match
+        return best
+
+    def _curated(self, unit: Unit, record: TemplateRecord, number: int) -> Match | None:
+        """A hand-written pattern: the entries of other libraries."""
+        m = self._pattern(record.pattern).search(unit.text)
+        if m is None or (unit.kind == "said" and (unit.dump or m.start() >= unit.end)):
+            return None
+        values = {
+            _ALTERNATIVE.sub("", name): value(text)
+            for name, text in m.groupdict().items()
+            if text is not None
+        }
+        named = bare(unit.error_class or "") == bare(record.error_class)
+        length = weight([m[0]])
+        opens = not unit.text[unit.begin : m.start()].strip(" :") or unit.kind == "said"
+        opens = opens or _nested_class(unit.text[unit.begin : m.start()])
+        score = length + 30.0 * named + (60.0 if opens else 0.0)
+        return Match(unit, record, number, values, m.span(), score, True, opens, False)
+
+    def _scanned(
+        self, unit: Unit, record: TemplateRecord, number: int, *, squeezed: bool
+    ) -> Match | None:
+        if (len(record.parts) == 1 and not record.parts[0]) or (
+            record.raised_by and not by_library(unit, record)
+        ):
+            return None
+        end = len(unit.text) if any("\n" in p for p in record.parts) else unit.end
+        if squeezed:
+            got = fit_squeezed(record.parts, unit.text, begin=unit.begin)
+        else:
+            got = fit(record.parts, unit.text, begin=unit.begin, end=end)
+        if got is None:
+            return None
+        score = judge(unit, record, got)
+        if score is None:
+            return None
+        score += 100.0 if record.raised_by else 0.0
+        values = {
+            name: value(unit.text[a:b] if not squeezed else _unwrapped(unit.text[a:b]))
+            for name, (a, b) in zip(record.holes, got.values, strict=True)
+            if a >= 0
+        }
+        return Match(
+            unit, record, number, values, (got.start, got.end), score, got.whole, got.opens,
+            placed(unit, record),
+        )  # fmt: skip
+
+    def _by_place(self, unit: Unit, allowed: Allowed) -> Match | None:
+        """A message that no fixed string leads to: by class and place.
+
+        Either the template has no words of its own (`assert n == m`), or the log cuts the message
+        off before they are complete, or an older release worded it a little differently.
+        """
+        raised = unit.raised
+        if raised is None or not raised.frames:
+            return None
+        frame = raised.frames[-1]
+        best: Match | None = None
+        for number in self.index.by_function(leaf(frame.function), bare(unit.error_class or "")):
+            record = self.index.record(number)
+            if not allowed(unit, record):
+                continue
+            match = _placed_match(unit, record, number, frame.source)
+            if match and (best is None or match.score > best.score):
+                best = match
+        return best
+
+    def _by_opening(self, unit: Unit, allowed: Allowed) -> Match | None:
+        """A message that is cut off, or that another release words or spells a little differently."""
+        best: Match | None = None
+        small = unit.text.lower()
+        for number in self.index.by_opening(unit.text[unit.begin : unit.end]):
+            record = self.index.record(number)
+            if not allowed(unit, record) or record.raised_by:
+                continue
+            got = fit([p.lower() for p in record.parts], small, begin=unit.begin, end=len(small))
+            if got is None or not got.opens or (score := judge(unit, record, got)) is None:
+                continue
+            values = {
+                name: value(unit.text[a:b])
+                for name, (a, b) in zip(record.holes, got.values, strict=True)
+                if a >= 0
+            }
+            if best is None or score > best.score:
+                best = Match(
+                    unit, record, number, values, (got.start, got.end), score, False, True,
+                    placed(unit, record),
+                )  # fmt: skip
+        return best
+
+
+def _nested_class(before: str) -> bool:
+    """Whether only the class of a wrapped exception stands before: `RuntimeError: `."""
+    return before.endswith(": ") and before[:-2].replace(".", "").isidentifier()
+
+
+def by_library(unit: Unit, record: TemplateRecord) -> bool:
+    """Whether the innermost frame of the engine is a place of an error that a library raises."""
+    if unit.raised is None:
+        return False
+    for frame in reversed(unit.raised.frames):
+        package, path = canonical(frame.file)
+        if package == record.package:
+            return any(s[0] == path and leaf(s[1]) == leaf(frame.function) for s in record.sites)
+    return False
+
+
+def _placed_match(unit: Unit, record: TemplateRecord, number: int, source: str) -> Match | None:
+    here = placed(unit, record)
+    wordless = weight(record.parts) == 0
+    if not unit.message:
+        if not wordless or len(record.parts) > 1 or not _same_source(record, source):
+            return None
+        score = 40.0 + 60.0 * here
+        return Match(unit, record, number, {}, (0, 0), score, True, True, here)
+    if not here:
+        return None
+    got = fit(record.parts, unit.text, begin=unit.begin, end=unit.end)
+    if got is not None and len(record.parts) > 1 and (got.opens or wordless):
+        if source and not source.startswith(("raise", "assert")) and wordless:
+            return None
+        values = {
+            n: value(unit.text[a:b])
+            for n, (a, b) in zip(record.holes, got.values, strict=True)
+            if a >= 0
+        }
+        return Match(
+            unit, record, number, values, (got.start, got.end), 30.0, got.whole, True, True
+        )
+    return None
+
+
+def _same_source(record: TemplateRecord, source: str) -> bool:
+    """Whether the code line under a frame is (part of) the condition of a bare assert."""
+    dense, _ = squeeze(source)
+    dense = dense.removeprefix("assert").strip("()\\,")
+    for prefix in ("and", "or"):
+        dense = dense.removeprefix(prefix) if source.startswith(prefix + " ") else dense
+    return (
+        bool(dense)
+        and dense
+        in squeeze(record.condition)[0].replace("cfg.", "self.") + squeeze(record.condition)[0]
+    )
+
+
+def _unwrapped(text: str) -> str:
+    return " ".join(text.split("\n"))
+
+
+def bare(error_class: str) -> str:
+    """`torch.OutOfMemoryError` → `OutOfMemoryError`."""
+    return error_class.rpartition("::")[2].split("(", 1)[0].rpartition(".")[2]
+
+
+def placed(unit: Unit, record: TemplateRecord) -> bool:
+    """Whether the traceback ends in the file and function of one of the record's places."""
+    if unit.raised is None or not unit.raised.frames:
+        return False
+    frame = unit.raised.frames[-1]
+    _, path = canonical(frame.file)
+    name = leaf(frame.function)
+    return any(site[0] == path and leaf(site[1]) == name for site in record.sites)
+
+
+def judge(unit: Unit, record: TemplateRecord, got: Fit) -> float | None:
+    """How well a fit explains a unit; None if it does not."""
+    here = placed(unit, record)
+    same = bare(unit.error_class or "") == bare(record.error_class)
+    typed = record.kind in _TYPED
+    if got.weight < _LEAST and not (here and same):
+        return None
+    if unit.kind != "raised":
+        if unit.dump and not got.opens:
+            return None
+        if got.weight < (_LEAST_SAID if got.whole and got.closes else _LEAST_INSIDE):
+            return None
+    if unit.kind == "raised" and not here and not _elsewhere(unit, record, got, same=same):
+        return None
+    score = float(got.weight)
+    score += _class_score(unit, record, same=same, typed=typed)
+    score += _place_score(unit, record, here=here)
+    score += 60.0 if got.opens else 0.0
+    score += 15.0 if got.whole and got.closes else 0.0
+    score -= 0.0 if got.whole else 20.0
+    score -= sum(20.0 for a, b in got.values if b - a > _LONG_VALUE)
+    if not record.parts[0] and got.values:
+        a, b = got.values[0]
+        score -= 60.0 if b - a > _LONG_VALUE or "\n" in unit.text[a:b] else 0.0
+    return score
+
+
+def _elsewhere(unit: Unit, record: TemplateRecord, got: Fit, *, same: bool) -> bool:
+    """Whether a message may be a template's although the traceback ends in another function.
+
+    It may have moved since, or been raised by compiled code; then its words have to tell more.
+    """
+    if record.kind not in _TYPED:
+        return got.weight >= _LEAST_INSIDE and got.opens
+    frames = unit.raised.frames if unit.raised else []
+    if frames and leaf(frames[-1].function) in {leaf(s[1]) for s in record.sites}:
+        return same or got.weight >= _LEAST_INSIDE
+    least = _LEAST_ELSEWHERE if frames else _LEAST_INSIDE
+    return got.opens and got.whole and got.weight >= (least if same else least + 8)
+
+
+def _class_score(unit: Unit, record: TemplateRecord, *, same: bool, typed: bool) -> float:
+    if unit.kind == "http":
+        return 25.0 if record.kind == "http" else (-10.0 if record.kind == "log" else 15.0)
+    if unit.error_class is None:
+        return 5.0 if record.kind == "log" else 8.0 * typed
+    if record.kind == "log":
+        return -25.0
+    return (30.0 if same else -30.0) if typed else 0.0
+
+
+def _place_score(unit: Unit, record: TemplateRecord, *, here: bool) -> float:
+    if here:
+        return 60.0
+    if unit.raised is None or not unit.raised.frames or record.kind not in _TYPED:
+        return 0.0
+    frame = unit.raised.frames[-1]
+    package, _ = canonical(frame.file)
+    name = leaf(frame.function)
+    if any(leaf(site[1]) == name for site in record.sites):
+        return 30.0
+    if package not in ("", record.package) and not unit.raised.cut_end:
+        return -60.0
+    return 0.0

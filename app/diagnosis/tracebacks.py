@@ -1,0 +1,302 @@
+"""Tracebacks as they arrive: chained, grouped, cut at either end, wrapped, unindented, without a
+message, or the C++ kind.
+
+`parse` reads the lines of one stream and gives every exception that was raised, in the order in
+which Python prints them, with the frames the log shows and nothing else; the lines that belong to
+no traceback are left for `app.diagnosis.units`.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from app.diagnosis.lines import Line
+from app.diagnosis.streams import CARETS, EXCEPTION, Stream
+
+Relation = Literal["handling", "cause", "group"]
+
+_HEADER: Final = re.compile(
+    r"(?P<lead>.{0,400}?)(?P<group>Exception Group )?Traceback \(most recent call last"
+)
+_FRAME: Final = re.compile(
+    r'\s*File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,7})'
+    r"(?:,? in (?P<function>[^\n]{1,300}?))?\s*$"
+)
+_RICH: Final = re.compile(
+    r"\s*│ (?P<file>/[^\s:│]{1,300}):(?P<line>\d{1,7}) in (?P<function>[\w.<>]{1,120})"
+)
+_RICH_BOX: Final = re.compile(r"\s*[╭│╰]")
+_WRAPPED: Final = re.compile(r'\s*File "')
+_MARKERS: Final = (
+    ("During handling of the above exception, another exception occurred", "handling"),
+    ("The above exception was the direct cause of the following exception", "cause"),
+)
+_SEPARATOR: Final = re.compile(r"\s*\+(?:-\+)?-{3,}(?: (?P<number>\d+|\.\.\.) -{3,})?\s*$")
+_TREE: Final = re.compile(r"(?:\s{0,40}[|+] ){1,8}")
+_STOP: Final = re.compile(
+    r"(?:Killed|Aborted|Segmentation fault|Bus error|Terminated)\b|\S{1,80}: line \d"
+    r"|\[\d{1,4}\][ +-]"
+    r"|\$ |#{1,6} |</?\w{1,20}>|usage: |Process \S{1,80}:$|Exception (?:in thread|ignored in)"
+    r"|\S{1,200}\.py:\d{1,6}: \w{0,40}Warning|terminate called|Fatal Python error|Traceback \("
+    r"|\S{1,60}\$ "
+    r"|(?:srun|slurmstepd|torchrun|make|bash|sh|ninja): "
+)
+_SUFFIX: Final = re.compile(
+    r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Group|Timeout|Empty|Full|Abort|Failure"
+    r"|Failed|Mismatch|Fault|Died|Expired|Invalid)(?:\([\w.]*\))?$"
+)
+_MESSAGE_LINES: Final = 60
+_WRAPS: Final = 3
+_NOISE: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One call, as the log shows it."""
+
+    file: str
+    line: int
+    function: str
+    source: str
+    """The code line beneath it, empty if the log shows none."""
+    number: int
+    """The log's line."""
+
+
+@dataclass(slots=True)
+class Raised:
+    """One exception with its frames."""
+
+    error_class: str | None
+    """As written, with the module; None if the log ends before it."""
+    message: list[Line] = field(default_factory=list)
+    """The exception line and what follows it, blank lines included."""
+    at: int = -1
+    """Index of the exception line in its stream."""
+    offset: int = 0
+    """Where the message begins in the exception line."""
+    frames: list[Frame] = field(default_factory=list)
+    """Outermost first."""
+    relation: Relation | None = None
+    """How it hangs on the exception before it in the same chain."""
+    lead: str = ""
+    """What the program said before `Traceback`, e.g. `Scheduler hit an exception:`."""
+    first: int = 0
+    last: int = 0
+    rank: str | None = None
+    source: str = ""
+    time: float | None = None
+    cut_start: bool = False
+    cut_end: bool = False
+
+    @property
+    def text(self) -> str:
+        """The message up to its first blank line."""
+        return "\n".join(self.texts()).split("\n\n", 1)[0].rstrip()
+
+    def texts(self) -> list[str]:
+        """The message's lines, the first without its class."""
+        if not self.message:
+            return []
+        return [self.message[0].text[self.offset :], *(line.text for line in self.message[1:])]
+
+
+class Parser:
+    """Reads one stream; `chains` and `rest` hold the result."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.lines = stream.lines
+        self.chains: list[list[Raised]] = []
+        self.rest: list[int] = []
+        """Indices of lines outside every traceback."""
+        self._relation: Relation | None = None
+        self._at = 0
+
+    def run(self) -> None:
+        """Read all lines."""
+        end = len(self.lines)
+        while self._at < end:
+            line = self.lines[self._at]
+            header = _HEADER.match(line.text) if "Traceback (most" in line.text else None
+            marker = self._marker(line.text)
+            if line.gap:
+                self._relation = None
+            if marker:
+                self._relation = marker
+                self._at += 1
+            elif header:
+                self._at += 1
+                self._body(line, header["lead"], cut_start=False, group=bool(header["group"]))
+            elif self._frame(self._at)[0]:
+                self._body(line, "", cut_start=True, group=False)
+            else:
+                if line.text.strip() and not _SEPARATOR.match(line.text):
+                    self._relation = None
+                self.rest.append(self._at)
+                self._at += 1
+
+    @staticmethod
+    def _marker(text: str) -> Relation | None:
+        if "above exception" in text:
+            for words, relation in _MARKERS:
+                if words in text:
+                    return relation  # type: ignore[return-value]  # the table's second column
+        return None
+
+    def _frame(self, at: int) -> tuple[Frame | None, int]:
+        """The frame at a line and how many lines it takes; frames wrapped by a terminal are joined."""
+        text = _untree(self.lines[at].text)
+        m = _FRAME.match(text) or _RICH.match(text)
+        taken = 1
+        if m is None and _WRAPPED.match(text):
+            for taken in range(2, 2 + _WRAPS):
+                if at + taken > len(self.lines):
+                    break
+                text = text.rstrip("\n") + self.lines[at + taken - 1].text.lstrip(" |")
+                m = _FRAME.match(text)
+                if m:
+                    break
+        if m is None:
+            return None, 0
+        name = (m["function"] or "").strip()
+        return Frame(m["file"], int(m["line"]), name, "", self.lines[at].number), taken
+
+    def _body(self, head: Line, lead: str, *, cut_start: bool, group: bool) -> None:
+        """Read frames and the exception line that ends them."""
+        raised = Raised(
+            error_class=None,
+            relation=self._relation,
+            lead=_untree(lead).strip(),
+            first=head.number,
+            last=head.number,
+            rank=head.rank or self.stream.rank,
+            source=self.stream.source,
+            time=head.time,
+            cut_start=cut_start,
+        )
+        self._relation = None
+        own = None if cut_start else head.own
+        noise = 0
+        while self._at < len(self.lines):
+            line = self.lines[self._at]
+            frame, taken = self._frame(self._at)
+            if frame:
+                own = line.own
+                raised.frames.append(frame)
+                raised.last = line.number
+                self._at += taken
+                continue
+            if self._ends(line, own, raised):
+                break
+            text = _untree(line.text)
+            if self._is_exception(text, raised):
+                self._message(raised, text, own or "")
+                break
+            if (
+                raised.frames
+                and not raised.frames[-1].source
+                and text.strip()
+                and not CARETS.match(text)
+            ):
+                raised.frames[-1] = _with_source(raised.frames[-1], text.strip())
+            elif text.strip() and text[:1] not in (" ", "\t") and not CARETS.match(text):
+                noise += 1
+                if noise > _NOISE:
+                    break
+            self._at += 1
+        raised.cut_end = raised.error_class is None
+        if raised.frames or raised.error_class:
+            self._keep(raised, group=group)
+
+    def _keep(self, raised: Raised, *, group: bool) -> None:
+        if raised.relation and self.chains:
+            self.chains[-1].append(raised)
+        else:
+            self.chains.append([raised])
+        if group:
+            self._relation = "group"
+        elif raised.relation == "group":
+            # siblings follow until something else is said
+            self._relation = "group"
+
+    def _ends(self, line: Line, own: str | None, raised: Raised) -> bool:
+        """Whether the traceback is over before its exception line was seen."""
+        if (
+            line.fence
+            or line.gap
+            or "Traceback (most recent" in line.text
+            or self._marker(line.text)
+        ):
+            return True
+        return bool(line.own and own is not None and line.own != own and raised.frames)
+
+    @staticmethod
+    def _is_exception(text: str, raised: Raised) -> bool:
+        if text[:1] in (" ", "\t", ""):
+            return False
+        m = EXCEPTION.match(text)
+        if m is None:
+            return False
+        name = m["cls"].rsplit(".", 1)[-1]
+        if _SUFFIX.search(m["cls"]):
+            return True
+        if not raised.frames or m["cls"].endswith(")"):
+            return False
+        # An own class without the usual ending; in an unindented paste it may be a code line.
+        return name[:1].isupper() and bool(raised.frames[-1].source or not _looks_like_code(text))
+
+    def _message(self, raised: Raised, text: str, own: str) -> None:
+        """Read the exception line and the lines of the message that follow it."""
+        m = EXCEPTION.match(text)
+        if m is None:
+            return
+        line = self.lines[self._at]
+        raised.error_class = m["cls"]
+        raised.message = [line]
+        raised.at = self._at
+        raised.offset = len(line.text) - len(text) + m.end()
+        raised.last = line.number
+        self._at += 1
+        while self._at < len(self.lines) and len(raised.message) < _MESSAGE_LINES:
+            line = self.lines[self._at]
+            text = line.text
+            if (
+                line.fence
+                or line.gap
+                or (line.own and line.own != own)
+                or _STOP.match(text)
+                or self._marker(text)
+                or _SEPARATOR.match(text)
+                or "Traceback (most recent" in text
+                or self._frame(self._at)[0]
+            ):
+                break
+            raised.message.append(line)
+            self._at += 1
+        while len(raised.message) > 1 and not raised.message[-1].text.strip(" |"):
+            raised.message.pop()
+        raised.last = raised.message[-1].number
+
+
+def _untree(text: str) -> str:
+    """A line without the tree that exception groups are drawn with."""
+    if "|" not in text and "+" not in text:
+        return text
+    m = _TREE.match(text)
+    return text[m.end() :] if m else text
+
+
+def _with_source(frame: Frame, source: str) -> Frame:
+    return Frame(frame.file, frame.line, frame.function, source, frame.number)
+
+
+def _looks_like_code(text: str) -> bool:
+    return text.rstrip().endswith((":", "(", ",", "{", "["))
+
+
+def parse(stream: Stream) -> Parser:
+    """Read one stream."""
+    parser = Parser(stream)
+    parser.run()
+    return parser

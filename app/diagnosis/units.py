@@ -1,0 +1,203 @@
+"""What a stream says, cut into units: one exception, one record, one HTTP error body each.
+
+A unit has a text, the place in it where the message begins, and the class if one is named. Text
+that a user sent to the model (a logged request) is never taken for a message of the program.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from app.diagnosis.envelopes import bodies
+from app.diagnosis.lines import Line
+from app.diagnosis.streams import EXCEPTION, Stream
+from app.diagnosis.tracebacks import Parser, Raised
+
+Kind = Literal["raised", "said", "http"]
+
+_DUMP: Final = re.compile(
+    r"\b(?:text|prompt|input_text|messages|content|input_ids|obj|body|query)\s?[=:]\s?['\"\[{(]"
+    r"|\bGenerateReqInput\(|\"(?:prompt|messages|content|text)\"\s?:|\b(?:Receive|Finish): obj="
+)
+_NAMED: Final = re.compile(
+    r"\s{0,40}(?P<cls>(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Za-z_]\w{0,120}"
+    r"(?:Error|Exception|Interrupt|Exit|Failure|Expired)(?:\([\w.]{1,120}\))?)(?:: |:?$)"
+)
+_WHAT: Final = re.compile(r"\s{0,8}what\(\):\s{1,4}")
+_THROWN: Final = re.compile(
+    r"terminate called after throwing an instance of '(?P<cls>[^'\n]{1,200})'"
+)
+_FOLLOWING: Final = 12
+"""Lines behind a record's first that may belong to its message."""
+
+
+@dataclass(slots=True)
+class Unit:
+    """One thing that a process said."""
+
+    kind: Kind
+    stream: Stream
+    text: str
+    begin: int
+    """Where the message begins in `text`."""
+    end: int
+    """Where it ends; text behind it is looked at only if the template goes on."""
+    error_class: str | None
+    lines: list[Line]
+    starts: list[int]
+    """Where each line begins in `text`."""
+    index: int
+    """Of the first line in the stream."""
+    raised: Raised | None = None
+    rank: str | None = None
+    time: float | None = None
+    dump: bool = False
+    """The text quotes what a user sent."""
+    http_code: int | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def first(self) -> int:
+        """Number of its first line in the log."""
+        return self.raised.first if self.raised else self.lines[0].number
+
+    @property
+    def last(self) -> int:
+        """Number of its last line in the log."""
+        return self.raised.last if self.raised else self.lines[0].number
+
+    @property
+    def message(self) -> str:
+        """The message alone."""
+        return self.text[self.begin : self.end].strip()
+
+    def line_of(self, offset: int) -> tuple[Line, int]:
+        """The line that holds an offset of `text`, and the offset within it."""
+        chosen = 0
+        for i, start in enumerate(self.starts):
+            if start > offset:
+                break
+            chosen = i
+        return self.lines[chosen], offset - self.starts[chosen]
+
+
+def of_raised(raised: Raised, stream: Stream) -> Unit:
+    """The unit of an exception."""
+    texts = raised.texts()
+    lines = list(raised.message)
+    text = "\n".join(texts)
+    starts = [0]
+    for t in texts[:-1]:
+        starts.append(starts[-1] + len(t) + 1)
+    if lines:
+        starts[0] = -raised.offset
+    blank = text.find("\n\n")
+    return Unit(
+        kind="raised",
+        stream=stream,
+        text=text,
+        begin=0,
+        end=len(text) if blank < 0 else blank,
+        error_class=raised.error_class,
+        lines=lines,
+        starts=starts,
+        index=raised.at,
+        raised=raised,
+        rank=raised.rank,
+        time=raised.time,
+    )
+
+
+def of_line(stream: Stream, index: int) -> Unit:
+    """The unit of a record that begins at a line."""
+    first = stream.lines[index]
+    lines = [first]
+    for line in stream.lines[index + 1 : index + 1 + _FOLLOWING]:
+        if line.own or line.fence or line.gap or not line.text.strip():
+            break
+        lines.append(line)
+    starts = [0]
+    for line in lines[:-1]:
+        starts.append(starts[-1] + len(line.text) + 1)
+    text = "\n".join(line.text for line in lines)
+    begin = len(first.text) - len(first.text.lstrip())
+    error_class = None
+    named = _NAMED.match(first.text)
+    what = _WHAT.match(first.text)
+    if named:
+        error_class, begin = named["cls"], named.end()
+    elif what:
+        begin = what.end()
+        error_class = _thrown(stream, index)
+    return Unit(
+        kind="said",
+        stream=stream,
+        text=text,
+        begin=begin,
+        end=len(first.text),
+        error_class=error_class,
+        lines=lines,
+        starts=starts,
+        index=index,
+        rank=first.rank or stream.rank,
+        time=first.time,
+        dump=_DUMP.search(first.text) is not None,
+    )
+
+
+def _thrown(stream: Stream, index: int) -> str:
+    for line in stream.lines[max(0, index - 2) : index]:
+        m = _THROWN.search(line.text)
+        if m:
+            return m["cls"]
+    return "std::exception"
+
+
+def of_bodies(stream: Stream, index: int) -> list[Unit]:
+    """The units of the HTTP error bodies in a line."""
+    line = stream.lines[index]
+    if "{" not in line.text or line.text.lstrip().startswith(("Receive:", "Finish:")):
+        return []
+    return [
+        Unit(
+            kind="http",
+            stream=stream,
+            text=body.message,
+            begin=0,
+            end=len(body.message),
+            error_class=body.type,
+            lines=[line],
+            starts=[-body.start],
+            index=index,
+            rank=line.rank or stream.rank,
+            time=line.time,
+            http_code=body.code,
+        )
+        for body in bodies(line.text)
+    ]
+
+
+def named(unit: Unit) -> bool:
+    """Whether a record names an exception class, known or not."""
+    return unit.error_class is not None and not unit.dump
+
+
+def units(parser: Parser, wanted: set[int]) -> list[Unit]:
+    """All units of a stream that are worth a look.
+
+    Args:
+        parser: the stream, read.
+        wanted: indices of lines in which a fixed string of a template stands.
+    """
+    found = [of_raised(r, parser.stream) for chain in parser.chains for r in chain]
+    for index in parser.rest:
+        line = parser.stream.lines[index]
+        answered = of_bodies(parser.stream, index) if "{" in line.text else []
+        found.extend(answered)
+        if answered and line.text.lstrip().startswith("{"):
+            continue
+        if index in wanted or EXCEPTION.match(line.text.lstrip()) or "what()" in line.text:
+            unit = of_line(parser.stream, index)
+            if index in wanted or named(unit):
+                found.append(unit)
+    return found

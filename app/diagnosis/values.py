@@ -1,0 +1,123 @@
+"""Values that a message carries in its own text, or that follow from what is around it."""
+
+import re
+from typing import Any, Final
+
+from app.diagnosis.causes import Draft
+from app.diagnosis.echoes import asynchronous
+from app.diagnosis.facts import Facts
+from app.diagnosis.fit import value
+from app.diagnosis.places import ENGINES, canonical, leaf
+
+_NAMED: Final = re.compile(
+    r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,80}?)(?:\(\))?=(?P<value>'[^'\n]{0,300}'"
+    r"|[+-]?\d[\d.]{0,40}(?![\w.])"
+    r"|True\b|False\b|None\b)"
+)
+_TOKENS: Final = re.compile(r"\b(?P<name>[A-Z][a-z]{2,20}) tokens: (?P<n>\d{1,18})")
+_INNER: Final = re.compile(
+    r"\b(?P<cls>[A-Z]\w{2,60}(?:Error|Exception))(?:\([^()\n]{0,300}\))?: (?P<text>[^\n]{1,1000})"
+)
+_NONE: Final = re.compile(r"'NoneType' object (?:has no attribute '(?P<attribute>\w+)'|is not)")
+_MOST: Final = 24
+
+
+def facts_in(message: str) -> dict[str, Any]:
+    """`name=value` facts that the text of a message holds."""
+    found: dict[str, Any] = {}
+    if "=" in message or " tokens: " in message:
+        for m in _NAMED.finditer(message[:8_000]):
+            if m["name"].isupper():
+                continue  # an environment variable that the message recommends
+            name = m["name"].removeprefix("self.").removeprefix("decode_req.req.")
+            found.setdefault(name, value(m["value"].rstrip(".")))
+            if len(found) >= _MOST:
+                break
+        for m in _TOKENS.finditer(message[:8_000]):
+            found.setdefault(f"{m['name'].lower()}_tokens", int(m["n"]))
+    return found
+
+
+def derived(draft: Draft, facts: Facts, optional: frozenset[str]) -> dict[str, Any]:
+    """What follows from the chain, the frames and the set-up.
+
+    Args:
+        draft: the unit.
+        facts: the set-up.
+        optional: attributes of the engine's data that may be None.
+    """
+    found: dict[str, Any] = {}
+    _balance(draft.unit.message, found)
+    for other in draft.chain:
+        if other is draft:
+            break
+        first = other.unit
+        found.setdefault("first_exception", f"{first.error_class}: {first.message}"[:300])
+    inner = _INNER.search(draft.unit.message[:4_000])
+    if inner and inner.start() > 0:
+        found["inner"] = inner["text"].strip()
+        found["inner_class"] = inner["cls"]
+    _none(draft, facts, optional, found)
+    raised = draft.unit.raised
+    if (
+        raised
+        and raised.frames
+        and (draft.match is None or draft.match.record.package not in ENGINES)
+    ):
+        for frame in reversed(raised.frames):
+            package, path = canonical(frame.file)
+            if package in ENGINES:
+                found[f"deepest_{package}_frame"] = f"{path}::{leaf(frame.function)}"
+                break
+    if draft.match and draft.match.record.condition and not draft.unit.message:
+        found["condition"] = draft.match.record.condition.removeprefix("assert ")
+    if "out of memory" in draft.unit.message.lower() and draft.unit.rank:
+        found["failing_rank"] = draft.unit.rank
+    if asynchronous(draft.unit.text):
+        found["async"] = True
+    for line in draft.unit.stream.lines:
+        if line.progress and raised and raised.first == line.number:
+            progress = re.search(r"(\d+/\d+) \[", line.progress)
+            if progress:
+                found["progress"] = progress[1]
+            if "avail_mem" in facts.values:
+                found["avail_mem"] = facts.values["avail_mem"]
+    return found
+
+
+def _none(draft: Draft, facts: Facts, optional: frozenset[str], found: dict[str, Any]) -> None:
+    """Which name of the code line was None, as far as the line and the engine's types tell."""
+    m = _NONE.search(draft.unit.message)
+    raised = draft.unit.raised
+    if m is None or raised is None or not raised.frames:
+        return
+    source = raised.frames[-1].source
+    attribute = m["attribute"]
+    if attribute:
+        names = re.findall(rf"([A-Za-z_][\w.]*)\.{attribute}\b", source)
+        found["attribute"] = attribute
+    else:
+        names = re.findall(r"([A-Za-z_][\w.]*)(?=\[|\()", source)
+    names = list(dict.fromkeys(names))
+    likely = [n for n in names if leaf(n) in optional] or names
+    if len(likely) == 1:
+        found["variable"] = likely[0]
+    elif likely:
+        found["variable_candidates"] = likely
+    for name in ("attention_backend", "speculative_algorithm"):
+        if isinstance(facts.values.get(name), str):
+            found[name] = facts.values[name]
+
+
+def _balance(message: str, found: dict[str, Any]) -> None:
+    """How far a pool's books are off."""
+    if "leak" not in message:
+        return
+    said = facts_in(message)
+    free, kept, total = (
+        said.get(n) for n in ("available_size", "protected_size", "max_total_num_tokens")
+    )
+    if isinstance(free, int) and isinstance(total, int):
+        held = kept if isinstance(kept, int) else 0
+        off = free + held - total
+        found["surplus" if off > 0 else "lost"] = abs(off)

@@ -1,0 +1,108 @@
+"""How far does something reach that begins at a line: one line, a record, a whole traceback?"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from app.diagnosis.lines import Line, clean
+from app.diagnosis.streams import EXCEPTION, FRAME
+
+LOOKAHEAD: Final = 128 << 10
+"""Bytes behind a block in which a traceback that begins in it is read to its end."""
+_LONGEST_LINE: Final = 64 << 10
+_TRACEBACK_LINES: Final = 600
+_AFTER: Final = 12
+"""Lines of a message behind the exception's first."""
+_NATIVE_LINES: Final = 30
+_BETWEEN: Final = 3
+"""Other lines that may stand between two lines of a traceback."""
+
+
+@dataclass(slots=True)
+class Window:
+    """Consecutive lines, cleaned."""
+
+    line: int
+    """Lines of the block before them."""
+    lines: list[Line]
+    """Numbered from 1."""
+    end: int
+    """Where they end in the block."""
+
+
+def window(data: bytes, start: int, line: int, kind: str, extra: int) -> Window:
+    """Read what begins at a line.
+
+    Args:
+        data: a block.
+        start: where the line begins.
+        line: lines of the block before it.
+        kind: see `app.diagnosis.markers`.
+        extra: lines that the message goes on for.
+    """
+    reader = _Reader(data, start)
+    reader.next()
+    if kind == "traceback":
+        _traceback(reader)
+    elif kind == "native":
+        for _ in range(_NATIVE_LINES):
+            reader.next()
+    else:
+        for _ in range(extra):
+            reader.next()
+    return Window(line, reader.lines, reader.at)
+
+
+class _Reader:
+    """Cleans one line after the other."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data = data
+        self.at = at
+        self.lines: list[Line] = []
+        self._number = 0
+
+    def next(self) -> Line | None:
+        """Take one more line; None at the end of the block."""
+        if self.at >= len(self._data):
+            return None
+        stop = self._data.find(b"\n", self.at)
+        stop = len(self._data) if stop < 0 else stop
+        raw = self._data[self.at : min(stop, self.at + _LONGEST_LINE)]
+        self.at = stop + 1
+        self._number += 1
+        new = clean(raw.decode("utf-8", "replace"), first=self._number)
+        self.lines += new
+        return new[-1] if new else None
+
+
+def _traceback(reader: _Reader) -> None:
+    """Read until every traceback that began has ended, with its message and what it led to."""
+    open_ = 1
+    others = after = 0
+    for _ in range(_TRACEBACK_LINES):
+        line = reader.next()
+        if line is None:
+            return
+        text = line.text
+        if "Traceback (most recent call last" in text:
+            open_ += 1
+            after = 0
+        elif "above exception was" in text or "handling of the above exception" in text:
+            open_, after = max(open_, 1), 0
+        elif open_ > 0 and text[:1] not in (" ", "\t", "") and _ends(text):
+            open_ -= 1
+        if open_ <= 0:
+            after += 1
+            if after > _AFTER or (line.own and after > 1):
+                return
+        elif text[:1] in (" ", "\t") or FRAME.match(text) or not text:
+            others = 0
+        elif not line.source:
+            others += 1
+            if others > _BETWEEN * 8:
+                return
+
+
+def _ends(text: str) -> bool:
+    m = EXCEPTION.match(text)
+    return m is not None and m["cls"].rsplit(".", 1)[-1][:1].isupper()
