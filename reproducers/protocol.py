@@ -130,8 +130,12 @@ class Result:
 
 
 def dump(message: Request | Event | Result) -> str:
-    """One line of JSON."""
-    return json.dumps(dataclasses.asdict(message), ensure_ascii=False, default=repr)
+    """One line of JSON; numbers that JSON does not have become text."""
+    raw = dataclasses.asdict(message)
+    try:
+        return json.dumps(raw, ensure_ascii=False, default=repr, allow_nan=False)
+    except ValueError:
+        return json.dumps(json.loads(json.dumps(raw, default=repr), parse_constant=str))
 
 
 def load_request(line: str) -> Request:
@@ -154,17 +158,69 @@ def load_request(line: str) -> Request:
 
 
 def load_answer(line: str) -> Event | Result:
-    """Read an event or the result.
+    """Read an event or the result; what comes back has the types that its class declares.
+
+    The line may be the work of engine code, so nothing in it is believed.
 
     Raises:
         ValueError: neither.
     """
+    # A null character is valid JSON, but no database stores it as text.
+    raw = json.loads(line.replace("\\u0000", "\\ufffd"), parse_constant=_refuse_constant)
     try:
-        raw = json.loads(line)
         if "event" in raw:
-            return Event(**raw)
-        raw["site"] = Frame(**raw["site"]) if raw.get("site") else None
-        raw["traceback"] = [Frame(**f) for f in raw.get("traceback", [])]
-        return Result(**raw)
+            event = Event(**raw)
+            _check(event, _EVENT_TYPES)
+            return event
+        raw["site"] = _frame(raw["site"]) if raw.get("site") else None
+        raw["traceback"] = [_frame(f) for f in raw.get("traceback", [])]
+        result = Result(**raw)
     except (AttributeError, TypeError) as e:
         raise ValueError(f"neither an event nor a result: {e}") from e
+    _check(result, _RESULT_TYPES)
+    return result
+
+
+_EVENT_TYPES: dict[str, Any] = {
+    "event": ("started", "progress", "output", "value", "check"),
+    "text": str,
+    "data": dict,
+}
+_RESULT_TYPES: dict[str, Any] = {
+    "outcome": get_args(Outcome),
+    **dict.fromkeys(("reason", "error_class", "message", "torch", "python"), str | None),
+    **dict.fromkeys(("matched", "guard_reached"), bool),
+    **dict.fromkeys(("values", "payload"), dict),
+    "checks": [dict],
+    "claims": [dict],
+    "substitutes": [dict],
+    "stand_ins": [str],
+    "stand_ins_called": [str],
+    "cuts": [str],
+    "isolation": [str],
+    "stdout": str,
+    "seconds": float | int,
+}
+
+
+def _frame(raw: Any) -> Frame:
+    frame = Frame(**raw)
+    _check(frame, {"file": str, "function": str, "line": int})
+    return frame
+
+
+def _check(message: object, types: dict[str, Any]) -> None:
+    for name, wanted in types.items():
+        value = getattr(message, name)
+        if isinstance(wanted, tuple):
+            good = isinstance(value, str) and value in wanted
+        elif isinstance(wanted, list):
+            good = isinstance(value, list) and all(isinstance(v, wanted[0]) for v in value)
+        else:
+            good = isinstance(value, wanted)
+        if not good:
+            raise ValueError(f"{type(message).__name__}.{name} cannot be {value!r:.80}")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -44,6 +44,7 @@ class Output:
         return "".join(self._kept)
 
     def _keep(self, text: str) -> str:
+        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")  # which no database stores
         for folder, shown in self._hidden:
             text = text.replace(folder, shown)
         if text:
