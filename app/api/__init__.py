@@ -1,5 +1,12 @@
 """The JSON routes: parse, one service call, the same object that the page renders."""
 
-from app.api import errors, families, releases, runs
+from app.api import ask, diagnose, errors, families, releases, runs
 
-ROUTERS = (errors.router, families.router, releases.router, runs.router)
+ROUTERS = (
+    ask.router,
+    diagnose.router,
+    errors.router,
+    families.router,
+    releases.router,
+    runs.router,
+)

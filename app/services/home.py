@@ -1,7 +1,4 @@
-"""The first page: how much is known, what changed last, and what a pasted text is."""
-
-import re
-from typing import Literal
+"""The first page: how much is known, and what changed last."""
 
 from sqlalchemy import case
 from sqlmodel import Session, col, func, select
@@ -14,16 +11,6 @@ from app.services.releases import newest_release
 
 CHANGED = 12
 _SHORTEST, _LONGEST = 25, 160
-_LAUNCH = re.compile(
-    r"(?:^|[\s;&|])(?:python[\d.]*\s+-m\s+(?:sglang|vllm)\S*|sglang\s+serve|vllm\s+serve|"
-    r"sglang\.launch_server)(?:\s|$)"
-)
-_LOG = re.compile(
-    r"Traceback \(most recent call last\)|^\s*File \".+\", line \d+|^\[?\d{4}-\d\d-\d\d[ T]\d\d:|"
-    r"\b(?:ERROR|CRITICAL|WARNING)\b|^[A-Za-z_.]*(?:Error|Exception): ",
-    re.MULTILINE,
-)
-_LOG_LINES = 4
 
 
 class Home(Public):
@@ -71,18 +58,6 @@ def home(db: Session) -> Home:
         known=summaries(db, explained[:CHANGED]),
         dataset_version=dataset_version(db),
     )
-
-
-def kind_of(text: str) -> Literal["nothing", "log", "command", "words"]:
-    """What somebody typed or pasted into the one box."""
-    text = text.strip()
-    if not text:
-        return "nothing"
-    if _LOG.search(text) or text.count("\n") >= _LOG_LINES:
-        return "log"
-    if _LAUNCH.search(text):
-        return "command"
-    return "words"
 
 
 def _previous(db: Session, newest: Release) -> Release | None:

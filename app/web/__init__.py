@@ -1,12 +1,13 @@
 """The pages: parse the address, call one service, render one template."""
 
-from app.web import catalog, front, operations, pages, runs, static, texts
+from app.web import catalog, diagnose, front, operations, pages, runs, static, texts
 
 ROUTERS = (
     static.router,
     front.router,
     pages.router,
     runs.router,
+    diagnose.router,
     catalog.router,
     texts.router,
     operations.router,

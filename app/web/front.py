@@ -8,7 +8,8 @@ from starlette.responses import RedirectResponse, Response
 
 from app.http.answers import HTML, Rendered, answer, rendered
 from app.http.state import state_of
-from app.services.home import home, kind_of
+from app.services.asking import kind_of
+from app.services.home import home
 from app.services.scanning import scan_state
 from app.web.render import address, render, site_address
 

@@ -41,6 +41,85 @@ function searchKey() {
   });
 }
 
+// Results while one types; arrows choose, Enter opens, Escape closes.
+function suggest(box, list, seen) {
+  let newest = 0;
+  let chosen = -1;
+  let timer;
+  const links = () => [...list.querySelectorAll("a")];
+  const close = () => { list.hidden = true; chosen = -1; box.removeAttribute("aria-activedescendant"); };
+  box.setAttribute("aria-controls", list.id);
+  box.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, 90);
+  });
+  async function ask() {
+    const mine = ++newest;
+    const text = box.value;
+    if (text.trim().length < 2) { close(); if (seen) seen.textContent = ""; return; }
+    const answer = await fetch("/api/ask", { method: "POST", headers: { "Content-Type": "text/plain" }, body: text.slice(0, 200000) });
+    if (mine !== newest || !answer.ok) return;
+    const found = await answer.json();
+    if (seen) seen.textContent = found.said;
+    list.replaceChildren(...found.records.map(hit));
+    list.hidden = found.records.length === 0;
+    chosen = -1;
+  }
+  box.addEventListener("keydown", (event) => {
+    const all = links();
+    if (event.key === "Escape") close();
+    if (list.hidden || !all.length) return;
+    const several = box.tagName === "TEXTAREA" && box.value.includes("\n");
+    if ((event.key === "ArrowDown" || event.key === "ArrowUp") && !several) {
+      event.preventDefault();
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      chosen = (chosen + step + all.length + 1) % (all.length + 1);
+      if (chosen === all.length) chosen = step > 0 ? 0 : all.length - 1;
+      all.forEach((link, i) => link.classList.toggle("chosen", i === chosen));
+      box.setAttribute("aria-activedescendant", all[chosen].id);
+      all[chosen].scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Enter" && chosen >= 0) {
+      event.preventDefault();
+      location.href = all[chosen].href;
+    } else if (event.key === "Enter" && box.tagName === "TEXTAREA" && !event.shiftKey && !several) {
+      event.preventDefault();
+      box.form.requestSubmit();
+    }
+  });
+  box.addEventListener("blur", () => setTimeout(() => { if (box.matches("[data-find]")) close(); }, 200));
+}
+
+function hit(row, i) {
+  const link = document.createElement("a");
+  link.href = `/errors/${row.slug || row.id}`;
+  link.id = `hit-${row.id}-${i}`;
+  link.setAttribute("role", "option");
+  const message = document.createElement("span");
+  message.className = "msg";
+  message.textContent = row.errorMessage || row.condition;
+  const about = document.createElement("small");
+  about.textContent = [row.errorClass, row.title, row.filePath].filter(Boolean).join(" · ");
+  link.append(message, about);
+  return link;
+}
+
+function suggestions() {
+  const box = document.querySelector("[data-box] [data-ask]");
+  const list = document.querySelector("[data-hits]");
+  if (box && list) suggest(box, list, document.querySelector("[data-seen]"));
+  const find = document.querySelector("[data-find]");
+  if (find) {
+    const below = document.createElement("div");
+    below.className = "hits below";
+    below.id = "find-hits";
+    below.hidden = true;
+    below.setAttribute("role", "listbox");
+    below.setAttribute("aria-label", "Errors that fit");
+    find.form.append(below);
+    suggest(find, below, null);
+  }
+}
+
 // The Run button starts the runs here and streams what happens; without this it is a plain form.
 function runButton() {
   const form = document.querySelector("form[data-run]");
@@ -134,6 +213,7 @@ async function watchScan() {
 document.addEventListener("DOMContentLoaded", () => {
   copyButtons(document);
   searchKey();
+  suggestions();
   runButton();
   followPage();
   watchScan();

@@ -1,4 +1,4 @@
-"""From the first page to a run that shows itself, in a real browser, with JavaScript and without."""
+"""From home to a run that shows itself, in a real browser, with JavaScript and without it."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,0 +1,33 @@
+"""`POST /api/ask`: what a text is, and what fits, while it is typed."""
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from app.db import session
+from app.http.bodies import read_body
+from app.http.problems import PROBLEMS
+from app.http.state import state_of
+from app.services.asking import Asked, asked
+from app.settings import Settings
+
+router = APIRouter(prefix="/api", tags=["errors"])
+_MOST = 1 << 20
+
+
+@router.post("/ask", response_model=Asked, responses=PROBLEMS)
+async def ask(request: Request) -> Response:
+    """Whether a text (text/plain) is a log, a launch line or words, and the entries that fit."""
+    raw = await read_body(request, most_raw=_MOST, most_unpacked=_MOST)
+    text = raw.decode("utf-8", "replace")
+    found = await run_in_threadpool(_asked, text, state_of(request).settings)
+    return Response(
+        found.model_dump_json(by_alias=True),
+        media_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def _asked(text: str, settings: Settings) -> Asked:
+    with session(settings) as db:
+        return asked(db, text, settings)
