@@ -123,9 +123,14 @@ def verify(subject: Subject, kernel: Any, state: Any, draft: int = DRAFT, **opti
         cache_indices=torch.tensor(SLOTS),
         query_start_loc=torch.arange(REQUESTS + 1) * draft,
         intermediate_states_buffer=state.intermediate_ssm,
-        intermediate_state_indices=torch.arange(REQUESTS),
         cache_steps=draft,
-        **({"retrieve_parent_token": None} | options),
+        **(
+            {
+                "retrieve_parent_token": None,
+                "intermediate_state_indices": torch.arange(REQUESTS),
+            }
+            | options
+        ),
     )
 
 

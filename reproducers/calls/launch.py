@@ -9,12 +9,10 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from reproducers.snippets import BROKEN, FIXED, outcome
 from reproducers.upstream.subject import Subject
 
 LLAMA: Final[dict[str, Any]] = {
@@ -160,33 +158,10 @@ def line_of(options: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-def launch_example(
-    subject: Subject,
-    snippets: Mapping[str, str],
-    launch: Callable[[str], Any],
-    error: type[BaseException],
-    text: str,
-) -> None:
-    """Start the page's broken launch line, which must be refused with this error, and the fixed.
-
-    Args:
-        subject: what is run on.
-        snippets: curated code by its heading; the two lines are among it.
-        launch: starts one line.
-        error: class of the error on the page.
-        text: what its message contains.
-    """
-    for section, wanted in ((BROKEN, f"{error.__name__}: ...{text}..."), (FIXED, "returns")):
-        got = outcome(partial(launch, snippets[section]))
-        ok = (
-            got == "returns" if section == FIXED else got.startswith(error.__name__) and text in got
-        )
-        subject.claim(section, "as printed", wanted, got, ok=ok)
-
-
 def _with_reader(subject: Subject) -> Any:
     """`sglang.srt.server_args`, with transformers' part taken by the reader of config.json."""
     module = subject.load("sglang.srt.server_args")
+    subject.load("sglang.srt.layers.sampler")  # asks for flashinfer while it is imported
     users = ("sglang.srt.utils.hf_transformers_utils", "sglang.srt.configs.model_config")
     for holder in [subject.load(name) for name in users]:
         for new in (get_config, get_generation_config, get_hf_text_config):
