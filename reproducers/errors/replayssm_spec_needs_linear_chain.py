@@ -20,9 +20,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from reproducers.calls.launch import QWEN3_NEXT, launch_example, line_of, resolved
+from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
+from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
-from reproducers.snippets import TRY_AND_EXCEPT, TYPE_GUARD, VALIDATOR, define, judge, outcome
+from reproducers.snippets import outcome
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
@@ -96,24 +97,19 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         "role prefill": CHAIN | {"disaggregation_mode": "prefill"},
         "with --enable-linear-replayssm": both,
     }
-    cases = {name: lambda options=options: (options,) for name, options in lines.items()}
-    judge(subject, snippets, cases, lambda options: start(subject, options), only=VALIDATOR)
-    chains = {name: cases[name] for name in ("a tree", "a chain", "a tree without the flag")}
-    judge(subject, snippets, chains, lambda options: start(subject, options), only=TYPE_GUARD)
-
-    guarded = define(snippets, TRY_AND_EXCEPT)
-    settings = guarded(partial(start, subject), TREE)
-    kept = [settings["speculative_eagle_topk"], settings["mamba_ssm_dtype"]]
-    started = "starts with the tree and without the flag"
-    subject.claim(TRY_AND_EXCEPT, "a tree", started, kept, ok=kept == [4, None])
-    got = outcome(lambda: guarded(partial(start, subject), lines["role prefill"]))
-    ok = got == outcome(lambda: start(subject, lines["role prefill"])) != "returns"
-    subject.claim(TRY_AND_EXCEPT, "role prefill", "another error passes through", got, ok=ok)
-
-    def launch(line: str) -> Any:
-        return resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT)
-
-    launch_example(subject, snippets, launch, ValueError, "requires a linear draft chain")
+    chains = ("a tree", "a chain", "a tree without the flag")
+    hold_launch_page(
+        subject,
+        snippets,
+        partial(start, subject),
+        lambda line: resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT),
+        text="requires a linear draft chain",
+        cases=lines,
+        guard_cases={name: lines[name] for name in chains},
+        refused=TREE,
+        rescued={"speculative_eagle_topk": 4, "mamba_ssm_dtype": None},
+        other=lines["role prefill"],
+    )
 
     asked = start(subject, CHAIN | {"speculative_num_draft_tokens": 9})
     same(subject, "draft-tokens-follow-steps", asked["speculative_num_draft_tokens"], 4)

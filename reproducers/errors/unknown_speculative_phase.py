@@ -27,7 +27,7 @@ TOPK, DRAFT = 4, 16  # --speculative-eagle-topk, --speculative-num-draft-tokens
 WIDTHS = {"draft_decode": TOPK, "draft_extend": DRAFT, "target_verify": DRAFT}
 
 
-def width_of(subject: Subject, phase: str, **options: Any) -> int:
+def width_of(subject: Subject, phase: str, **options: Any) -> Any:
     """Call the release's `resolve_num_tokens_per_req` for an EAGLE server with a tree of 16."""
     resolve = subject.load("sglang.srt.speculative.spec_utils").resolve_num_tokens_per_req
     algorithm = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.EAGLE
@@ -36,7 +36,7 @@ def width_of(subject: Subject, phase: str, **options: Any) -> int:
     with context.override_server_args(**settings) as server_args:
         if "server_args" in inspect.signature(resolve).parameters:  # 0.5.16 and 0.5.17
             options["server_args"] = server_args
-        return int(resolve(phase=phase, **({"spec_algorithm": algorithm} | options)))
+        return resolve(phase=phase, **({"spec_algorithm": algorithm} | options))
 
 
 def trigger(subject: Subject) -> None:
@@ -60,7 +60,7 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     pairs = [(phase, eagle) for phase in (*WIDTHS, "decode", "verify", "TARGET_VERIFY", "")]
     pairs += [("target_verify", None), ("draft_decode", None)]
 
-    def engine(phase: str, spec_algorithm: Any) -> int:
+    def engine(phase: str, spec_algorithm: Any) -> Any:
         return width_of(subject, phase, spec_algorithm=spec_algorithm)
 
     cases = {

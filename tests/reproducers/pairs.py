@@ -1,0 +1,92 @@
+"""Each hand-written reproducer with each release it declares, and one run of each step."""
+
+import fcntl
+from functools import cache
+from pathlib import Path
+
+from app.knowledge.entry_file import EntryFile, read_entry_file
+from app.loading.curated import curated_id
+from app.runs import execute
+from app.runs.places import Wording
+from app.runs.plan import Runnable, plan
+from app.runs.subjects import read_releases
+from app.scanner.templates import parse, pattern
+from app.services.reproducers import ReproducerFile, find_reproducer
+from app.settings import DATA_DIR, PROJECT_ROOT, load_settings
+from reproducers.protocol import Request, Result, Step, dump, load_answer
+
+RELEASES = [f"0.5.{n}" for n in range(6, 24)]
+"""Written down, so that the same tests are collected on a machine with an empty cache."""
+
+MODULES = sorted(
+    p for p in (PROJECT_ROOT / "reproducers/errors").glob("*.py") if p.stem != "__init__"
+)
+shared_folder: Path | None = None
+"""Where test processes that work side by side keep results; None if there is one process."""
+
+SLUGS = [path.stem.replace("_", "-") for path in MODULES]
+
+
+def reproducer(slug: str) -> ReproducerFile:
+    """The reproducer's source, read and not imported."""
+    found = find_reproducer(slug)
+    assert found is not None
+    return found
+
+
+@cache
+def entry_file(slug: str) -> EntryFile:
+    """What people wrote about the error."""
+    return read_entry_file(Path(DATA_DIR / "errors" / f"{slug}.md"))
+
+
+def declared(slug: str) -> list[str]:
+    """The releases that the reproducer declares, oldest first."""
+    releases = reproducer(slug).releases
+    if releases is None:
+        return []
+    package, specifier = read_releases(releases)
+    assert package == "sglang"
+    return [version for version in RELEASES if version in specifier]
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Every (slug, version)."""
+    return [(slug, version) for slug in SLUGS for version in declared(slug)]
+
+
+def ends() -> list[tuple[str, str]]:
+    """The oldest and the newest release of each reproducer."""
+    return [(s, v) for s in SLUGS for v in sorted({*declared(s)[:1], *declared(s)[-1:]})]
+
+
+def request_for(slug: str, version: str, step: Step) -> Request:
+    """The request of a step, places and words read from the wheel."""
+    file = entry_file(slug)
+    facts = file.facts
+    entry = Runnable(
+        entry_id=curated_id(file),
+        slug=slug,
+        package=facts.package,
+        error_type=facts.error_type,
+        wording=Wording(facts.error_class, facts.message, pattern(parse(facts.message))),
+        places=tuple(facts.places),
+        snippets=file.snippets(),
+    )
+    return plan(entry, f"{facts.package}=={version}", step, load_settings())
+
+
+@cache
+def ran(slug: str, version: str, step: Step) -> Result:
+    """The result of a step: run once, even if several test processes ask for it."""
+    if shared_folder is None:
+        return execute(request_for(slug, version, step))
+    shared_folder.mkdir(exist_ok=True)
+    kept = shared_folder / f"{slug}-{version}-{step}.json"
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            kept.write_text(dump(execute(request_for(slug, version, step))), encoding="utf-8")
+    result = load_answer(kept.read_text(encoding="utf-8"))
+    assert isinstance(result, Result)
+    return result

@@ -1,0 +1,64 @@
+"""Proof that each trigger finds its guard and nothing else: copies of a release, changed once."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.runs import execute
+from reproducers.protocol import Request
+from tests.reproducers.mutate import mutated, taken_out, with_other_words
+from tests.reproducers.pairs import ends, entry_file, ran, request_for
+
+pytestmark = pytest.mark.wheel
+
+Edit = Callable[[str, ast.stmt], str]
+
+WITHOUT_GUARD: dict[str, Edit] = {
+    # What the guard keeps out is None, and None has no attribute to go on with.
+    "spec-info-unset-in-target-verify": lambda _s, _n: "return seq_lens, None, None, tree_mask",
+    # Torch refuses the first copy of several: what has no guard is copied without.
+    "stale-speculative-width": lambda _s, _n: "return None",
+}
+"""What stands in place of the statement that raises, where `pass` only leads to the next one."""
+
+
+def a_raise_of_other_words(_source: str, _statement: ast.stmt) -> str:
+    """For errors that a library raises: their words are in no wheel."""
+    return "raise RuntimeError('other words')"
+
+
+def changed(request: Request, folder: Path, edit: Edit, slug: str, version: str) -> Request:
+    """The request on a copy; where a library raises, at the line that the trigger found."""
+    if not entry_file(slug).facts.raised_by:
+        return mutated(request, folder, edit)
+    found = ran(slug, version, "trigger").site
+    assert found is not None
+    there = tuple(site for site in request.sites if site["file"] == found.file)
+    return mutated(replace(request, sites=there), folder, edit, line=found.line)
+
+
+each_end = pytest.mark.parametrize(("slug", "version"), ends())
+
+
+@each_end
+def test_without_the_guard_the_trigger_returns(slug: str, version: str, tmp_path: Path) -> None:
+    request = request_for(slug, version, "trigger")
+    edit = WITHOUT_GUARD.get(slug, taken_out)
+    result = execute(changed(request, tmp_path, edit, slug, version))
+    assert result.outcome == "returned", result.message
+
+
+@each_end
+def test_with_other_words_the_trigger_does_not_match(
+    slug: str, version: str, tmp_path: Path
+) -> None:
+    request = request_for(slug, version, "trigger")
+    library = entry_file(slug).facts.raised_by
+    edit = a_raise_of_other_words if library else with_other_words
+    result = execute(changed(request, tmp_path, edit, slug, version))
+    assert result.outcome == "raised"
+    assert not result.matched
+    assert result.error_class == entry_file(slug).facts.error_class
