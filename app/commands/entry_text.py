@@ -28,16 +28,19 @@ class _Paper:
     def heading(self, text: str) -> None:
         self.lines += ["", self.paint(_BOLD, text)]
 
-    def wrapped(self, text: str, first: str = "", rest: str | None = None) -> None:
+    def wrapped(
+        self, text: str, first: str = "", rest: str | None = None, *, color: str = ""
+    ) -> None:
         rest = " " * len(first) if rest is None else rest
-        self.lines += textwrap.wrap(
+        lines = textwrap.wrap(
             text,
             self._width,
             initial_indent=first,
             subsequent_indent=rest,
             break_on_hyphens=False,
             break_long_words=False,
-        ) or [first.rstrip()]
+        )
+        self.lines += [self.paint(color, line) if color else line for line in lines or [first]]
 
     def markdown(self, text: str, first: str = "", rest: str | None = None) -> None:
         """Prose is wrapped, code is kept as it is."""
@@ -70,7 +73,7 @@ def entry_text(page: "EntryPage", *, color: bool = False) -> str:
     paper = _Paper(color=color)
     words = message_text(record.error_message) or record.condition
     paper.wrapped(f"{paper.paint(_RED, record.error_class)}: {words}")
-    paper.lines.append(paper.paint(_DIM, " · ".join(_badges(page))))
+    paper.wrapped(" · ".join(_badges(page)), color=_DIM)
     if record.meaning:
         paper.lines.append("")
         paper.markdown(record.meaning)
@@ -151,10 +154,9 @@ def _evidence(paper: _Paper, page: "EntryPage") -> None:
     if not page.record.evidence:
         return
     paper.heading("Runs")
+    marks = {True: paper.paint(_GREEN, "pass"), False: paper.paint(_RED, "fail")}
     for run in page.record.evidence:
-        mark = paper.paint(_GREEN, "pass") if run.passed else paper.paint(_RED, "fail")
+        mark = "skip" if run.outcome == "skipped" else marks[run.passed]
         said = run.reason or (f"{run.error_class}: {run.message}" if run.message else run.outcome)
-        line = (
-            f"{mark}  {run.step:<7}  {run.subject:<16} {run.device:<4}  {shown_value(said or '')}"
-        )
-        paper.lines.append(line)
+        head = f"{run.step:<7}  {run.subject:<16} {run.device:<4}  "
+        paper.wrapped(shown_value(said or ""), f"{mark}  {head}", " " * (6 + len(head)))
