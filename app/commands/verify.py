@@ -37,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
             if not args.json:
                 print(f"{slug}  {running.summary(row)}", flush=True)
         path = evidence_path(slug)
-        changed = write_evidence(path, runs)
+        declared = subjects if "all" in args.on else None
+        changed = write_evidence(path, runs, subjects=declared)
         running.say(f"{path.name}: {'written' if changed else 'as it was'}")
         everything += runs
     if args.json:

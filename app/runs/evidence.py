@@ -8,7 +8,7 @@ is another.
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,8 +52,15 @@ def read_evidence(path: Path) -> list[Record]:
     return records
 
 
-def write_evidence(path: Path, runs: Iterable[Run]) -> bool:
+def write_evidence(
+    path: Path, runs: Iterable[Run], *, subjects: Collection[str] | None = None
+) -> bool:
     """Bring a file up to date with new runs; runs of other releases and devices stay.
+
+    Args:
+        path: see `evidence_path`.
+        runs: finished runs of the entry.
+        subjects: all that its reproducer declares; lines of others are dropped. None keeps them.
 
     Returns:
         Whether the file changed.
@@ -63,7 +70,7 @@ def write_evidence(path: Path, runs: Iterable[Run]) -> bool:
         UnavailableError: it cannot be written.
     """
     old = {_key(r): r for r in read_evidence(path)}
-    merged = dict(old)
+    merged = {k: r for k, r in old.items() if subjects is None or k[0] in subjects}
     for run in runs:
         record = record_of(run)
         known = old.get(_key(record))

@@ -59,6 +59,13 @@ def test_another_verdict_replaces_the_line_and_leaves_the_others(tmp_path: Path)
     ]
 
 
+def test_lines_of_releases_that_are_not_declared_any_more_are_dropped(tmp_path: Path) -> None:
+    path = evidence_path("some-error", tmp_path)
+    write_evidence(path, [run("sglang==0.5.16"), run("sglang==0.5.17")])
+    assert write_evidence(path, [run("sglang==0.5.17")], subjects=["sglang==0.5.17"])
+    assert [r["subject"] for r in read_evidence(path)] == ["sglang==0.5.17"]
+
+
 def test_keys_are_the_contracts_and_nothing_printed_is_kept() -> None:
     record = record_of(run("sglang==0.5.16", error_class="ValueError", stdout="engine text"))
     assert {"entryId", "errorClass", "startedAt", "standIns", "guardReached"} <= set(record)
