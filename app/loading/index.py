@@ -192,7 +192,7 @@ def _facts(row: Release, settings: Settings) -> Mapping[str, Any]:
 
 def _words(db: Session) -> Words:
     successors = dict(
-        db.exec(select(Alias.alias, Alias.entry_id).where(col(Alias.kind).in_(_REWORDED)))
+        db.exec(select(Alias.alias, Alias.entry_id).where(col(Alias.kind).in_(_REWORDED))).all()
     )
     families: dict[str, str] = {}
     severities: dict[str, str] = {}
