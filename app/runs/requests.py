@@ -1,9 +1,12 @@
 """From plain values to a request: what to run, on what, and by what it is recognised."""
 
+import os
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from app.exceptions import UnavailableError
 from app.settings import Settings
 from app.wheels import Wheel, unpacked
 from reproducers.protocol import Device, Limits, Request, Step, Subject
@@ -128,14 +131,39 @@ def release_request(
 
 
 def release_subject(wheel: Wheel, settings: Settings) -> Subject:
-    """A release as what a run runs on."""
+    """A release as what a run runs on; its folder is unpacked anew if a file of it is damaged.
+
+    Raises:
+        BadWheelError: the wheel is damaged.
+        UnavailableError: the disk is full, or the damaged folder cannot be removed.
+    """
+    root = unpacked(wheel, settings)
+    if not _is_whole(wheel, root):
+        try:
+            root.chmod(0o755)
+            shutil.rmtree(root)
+        except OSError as e:
+            raise UnavailableError(f"The damaged folder {root} cannot be removed ({e}).") from e
+        root = unpacked(wheel, settings)
     return Subject(
         name=f"{wheel.package}=={wheel.version}",
-        root=str(unpacked(wheel, settings)),
+        root=str(root),
         package=wheel.package,
         version=wheel.version,
         sha256=wheel.sha256,
     )
+
+
+def _is_whole(wheel: Wheel, root: Path) -> bool:
+    """Whether every file of the wheel is there in its full size."""
+    try:
+        return all(
+            os.stat(f"{root}/{info.filename}").st_size == info.file_size  # noqa: PTH116  # thousands of them
+            for info in wheel.members()
+            if not info.is_dir()
+        )
+    except OSError:
+        return False
 
 
 def bytecode_dir(settings: Settings) -> Path:

@@ -67,6 +67,18 @@ def test_what_is_planned_passes_when_it_is_run(settings: Settings, tmp_path: Pat
     assert passed(execute(request), "trigger")
 
 
+def test_a_damaged_folder_is_unpacked_anew(settings: Settings) -> None:
+    root = Path(str(plan(ENTRY, "toy==1.0", "trigger", settings).subject.root))
+    engine = root / "toy" / "engine.py"
+    whole = engine.read_bytes()
+    for damage in (engine.unlink, lambda: engine.write_bytes(whole[:10])):
+        (root / "toy").chmod(0o755)
+        engine.chmod(0o644)
+        damage()
+        plan(ENTRY, "toy==1.0", "trigger", settings)
+        assert engine.read_bytes() == whole
+
+
 def test_a_release_without_the_error_is_said_so(settings: Settings) -> None:
     with pytest.raises(NotFoundError, match=r"toy==0\.9 does not have this error"):
         plan(ENTRY, "toy==0.9", "trigger", settings)
