@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
-from sqlalchemy import JSON, Column, Index, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Column, Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 SCHEMA_VERSION = 3
@@ -44,7 +44,7 @@ class ReleaseBase(SQLModel):
 
     package: str = Field(index=True)
     version: str
-    ordinal: int = Field(index=True)
+    ordinal: int = Field(sa_type=BigInteger, index=True)
     """Releases of a package in version order; see `app.scanner.release.ordinal`."""
     sha256: str
     wheel: str

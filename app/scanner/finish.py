@@ -105,7 +105,7 @@ class Finisher:
         ]
         return _Message(
             name,
-            render(variant),
+            _storable(render(variant)),
             _encode(holes) if holes else "[]",
             regex,
             skeleton(variant),
@@ -119,6 +119,13 @@ class Finisher:
         if key not in self._families:
             self._families[key] = classify(message.error_class, message.template, deciding, kind)
         return self._families[key]
+
+
+def _storable(text: str) -> str:
+    """Text that every database takes: no null characters, no halves of characters."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\u2400")
 
 
 def nearest(kind: str, guards: Sequence[Guard]) -> str:

@@ -18,7 +18,7 @@ from rapidfuzz import fuzz
 
 ALIKE: Final = 80.0
 """Words of this likeness (0 to 100) are the same message reworded."""
-ALIKE_SAME_GUARD: Final = 45.0
+ALIKE_SAME_GUARD: Final = 35.0
 """Enough where function, class and condition are the same."""
 ALIKE_ANYWHERE: Final = 90.0
 """Asked for where neither file nor function is the same, only the first or last words."""

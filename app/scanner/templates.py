@@ -46,6 +46,8 @@ class Hole(NamedTuple):
 Parts = Sequence[str | Hole]
 
 _ESCAPES = {ord(c): "\\" + c for c in "\\.^$*+?{}[]|()"}
+_ESCAPES[0] = r"\x00"
+_ESCAPES |= dict.fromkeys(range(0xD800, 0xE000), r"[\s\S]")  # half a character: not UTF-8
 _RUN = re.compile(r"\s{2,}|[^\S ]")
 _LEADING = re.compile(r"\A(?:\\s\+| )+")
 _TRAILING = re.compile(r"(?:\\s\+| )+\Z")

@@ -13,14 +13,14 @@ from app.scanner.sites import FileSites, read_file
 PACKAGE = "sglang"
 
 
-def read_files(files: Mapping[str, str | bytes]) -> dict[str, FileSites]:
+def read_files(files: Mapping[str, str | bytes], package: str = PACKAGE) -> dict[str, FileSites]:
     """What the scanner finds in each file of a small wheel."""
     raw = {path: t.encode() if isinstance(t, str) else t for path, t in files.items()}
     library = Library(list(raw), raw.__getitem__)
-    finish = Finisher(PACKAGE)
+    finish = Finisher(package)
     with quietly():
         found = {
-            path: read_file(library.module(path), library, package_facts(PACKAGE), finish)
+            path: read_file(library.module(path), library, package_facts(package), finish)
             for path in raw
         }
     assert finish.failed == []
