@@ -66,12 +66,16 @@ def run(args: argparse.Namespace) -> int:
 def _indexes(settings: "Settings") -> None:
     """Make what the first search and the first entry page would have to wait for."""
     from app.db import session
+    from app.diagnosis.catalog import fresh
+    from app.loading import index
     from app.search import refresh
     from app.services.related import all_related
 
     with session(settings) as db:
         refresh(db, settings)
         all_related(db, settings)
+    if fresh(settings) is None:
+        index.refresh(settings)
 
 
 def _rescan(names: list[str]) -> None:
