@@ -4,6 +4,7 @@ This process only keeps watch. The request is answered in a child behind the wal
 that knows its kind; see `reproducers.wall.keeper`.
 """
 
+import contextlib
 import importlib
 import os
 import signal
@@ -35,7 +36,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _stop)
     try:
         keep(request, _answer, lambda line: _send(fd, line), fd)
-    except (CallerGoneError, BrokenPipeError, KeyboardInterrupt):
+    except (CallerGoneError, BrokenPipeError):
+        # Nobody is left to remove the scratch folder; it is empty, files were in memory.
+        with contextlib.suppress(OSError):
+            os.rmdir(request.scratch)  # noqa: PTH106  # beside the other calls of os
+        return 130
+    except KeyboardInterrupt:
         return 130
     return 0
 

@@ -202,7 +202,15 @@ def test_a_caller_that_stops_listening_leaves_nothing(toys: Toys) -> None:
     assert gone(name)
 
 
-def test_a_caller_that_is_killed_leaves_no_process(toys: Toys, tmp_path: Path) -> None:
+def scratch_of(caller: int) -> Path:
+    """The scratch folder of the run that a process has started: its child's current folder."""
+    children = Path(f"/proc/{caller}/task/{caller}/children").read_text().split()
+    return Path(f"/proc/{children[0]}/cwd").readlink()
+
+
+def test_a_caller_that_is_killed_leaves_no_process_and_no_folder(
+    toys: Toys, tmp_path: Path
+) -> None:
     name = token()
     request = toys.request(reproducer=HANG.format(name=NAME_ONESELF.format(name=name)))
     (tmp_path / "request.json").write_text(dump(request))
@@ -211,9 +219,15 @@ def test_a_caller_that_is_killed_leaves_no_process(toys: Toys, tmp_path: Path) -
     while not processes_named(name) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert processes_named(name)
+    before = scratch_of(caller.pid)
+    assert before.exists()
     caller.kill()
     caller.wait()
     assert gone(name)
+    deadline = time.monotonic() + 3
+    while before.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not before.exists()
 
 
 def test_ctrl_c_leaves_no_process(toys: Toys, tmp_path: Path) -> None:
