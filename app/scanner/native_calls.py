@@ -73,13 +73,27 @@ def checks(text: str) -> Iterator[Check]:
             continue
         tail = ""
         if not thrown and _STREAMS.match(name):
-            stop = text.find(";", end, end + _LONGEST_TAIL)
-            tail = text[end + 1 : min(stop, last) if stop > 0 else last][:_LONGEST_TAIL]
+            stop = _semicolon(text, end + 1, min(last, end + 1 + _LONGEST_TAIL))
+            tail = text[end + 1 : stop]
             tail = tail if tail.lstrip().startswith("<<") else ""
         body = text[opening + 1 : end]
         if last < len(text):
             body, tail = body.replace("\\\n", " \n"), tail.replace("\\\n", " \n")
         yield Check(name, thrown, begin, end + len(tail), split(body, ","), tail)
+
+
+def _semicolon(text: str, start: int, stop: int) -> int:
+    """Index of the semicolon that ends a statement, strings skipped; `stop` if there is none."""
+    i = start
+    while i < stop:
+        if text[i] == '"':
+            string = STRING.match(text, i)
+            i = string.end() if string else i + 1
+        elif text[i] == ";":
+            return i
+        else:
+            i += 1
+    return stop
 
 
 def _calls(text: str) -> Iterator[tuple[str, int, int]]:
