@@ -1,0 +1,183 @@
+"""Releases kept loaded behind the wall, so that a line on the site is answered at once.
+
+One process a (release, GPU), started when first asked for, ended after a while without questions
+or when others are wanted. A check whose variables a release reads while it is imported cannot be
+answered by a process that has imported it: such a check gets a process of its own.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from app.runs import stream
+from app.services.preflight_running import Answer, request_for
+from app.settings import Settings
+from app.wheels import Wheel
+from reproducers.protocol import Event, Limits, Result
+
+MOST: Final = 2
+"""Releases kept loaded at once; each takes about 350 MB."""
+IDLE_SECONDS: Final = 600.0
+_LIMITS: Final = Limits(seconds=6 * 3600, memory_bytes=4 << 30, processes=64)
+_START_SECONDS: Final = 60.0
+_ANSWER_SECONDS: Final = 60.0
+_WARM_UP: Final = ("--model-path", "meta-llama/Llama-3.1-8B-Instruct")
+
+
+class WarmProcess:
+    """One loaded release."""
+
+    def __init__(self, wheel: Wheel, settings: Settings, payload: Mapping[str, Any]) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="reprobase-warm-"))
+        self.folder.chmod(0o755)
+        pipe = self.folder / "questions"
+        os.mkfifo(pipe, 0o644)
+        pipe.chmod(0o644)
+        # Held open for reading too, so that writing never waits and never meets a closed pipe.
+        self._pipe = os.open(pipe, os.O_RDWR)
+        request = request_for(wheel, settings, {**payload, "task": "warm", "pipe": str(pipe)})
+        request = replace(request, readable=(str(self.folder),), limits=_LIMITS)
+        self._cancel = threading.Event()
+        self._answers: dict[str, dict[str, Any]] = {}
+        self._came = threading.Condition()
+        self._dead: str | None = None
+        self._numbers = itertools.count()
+        self.isolation: list[str] = []
+        self.used = time.monotonic()
+        self._thread = threading.Thread(target=self._listen, args=(request,), daemon=True)
+        self._thread.start()
+
+    def _listen(self, request: Any) -> None:
+        reason = "it ended"
+        try:
+            for message in stream(request, cancel=self._cancel):
+                if isinstance(message, Result):
+                    reason = message.reason or reason
+                elif isinstance(message, Event) and message.event == "value":
+                    with self._came:
+                        self._answers[message.text] = message.data
+                        self._came.notify_all()
+        except Exception as e:  # noqa: BLE001  # whoever waits has to be told
+            reason = str(e)
+        with self._came:
+            self._dead = reason
+            self._came.notify_all()
+
+    def wait_for(self, name: str, seconds: float) -> dict[str, Any] | None:
+        """An answer by its name; None if the process died or took too long."""
+        with self._came:
+            self._came.wait_for(lambda: name in self._answers or self._dead is not None, seconds)
+            return self._answers.pop(name, None)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still answer."""
+        return self._dead is None
+
+    def ask(self, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What the checks say; None if the process cannot answer."""
+        self.used = time.monotonic()
+        number = str(next(self._numbers))
+        data = json.dumps({**payload, "id": number}).encode() + b"\n"
+        while data:
+            data = data[os.write(self._pipe, data) :]
+        return self.wait_for(number, _ANSWER_SECONDS)
+
+    def end(self) -> None:
+        """End it and remove what it left."""
+        self._cancel.set()
+        self._thread.join(10.0)
+        with contextlib.suppress(OSError):
+            os.close(self._pipe)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class WarmPool:
+    """The loaded releases of this process; safe to use from several threads."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._processes: dict[tuple[str, str], tuple[WarmProcess, threading.Lock]] = {}
+
+    def check(
+        self, wheel: Wheel, settings: Settings, payload: Mapping[str, Any]
+    ) -> Answer | None:
+        """The answer of a loaded release, loading it if it is not; None if it cannot answer."""
+        process, lock = self._of(wheel, settings, str(payload["gpu"]))
+        with lock:
+            said = process.ask(payload) if process.alive else None
+        if said is None or "cold" in said or "died" in said:
+            if said is None:
+                self._drop(wheel.sha256, str(payload["gpu"]))
+            return None
+        return Answer(main=said, isolation=process.isolation)
+
+    def _of(
+        self, wheel: Wheel, settings: Settings, gpu: str
+    ) -> tuple[WarmProcess, threading.Lock]:
+        with self._lock:
+            key = (wheel.sha256, gpu)
+            found = self._processes.get(key)
+            if found is not None and found[0].alive:
+                return found
+            self._make_room(key)
+            process = WarmProcess(wheel, settings, _warm_up(gpu))
+            found = self._processes[key] = process, threading.Lock()
+        process.wait_for("ready", _START_SECONDS)
+        return found
+
+    def _make_room(self, key: tuple[str, str]) -> None:
+        """End what has died, what nobody asks any more, and the longest unused beyond the limit."""
+        now = time.monotonic()
+        by_use = sorted(self._processes, key=lambda k: self._processes[k][0].used)
+        for each in by_use:
+            process, lock = self._processes[each]
+            idle = now - process.used > IDLE_SECONDS
+            full = len(self._processes) >= self._most
+            if (each == key or not process.alive or idle or full) and lock.acquire(blocking=False):
+                self._processes.pop(each)
+                threading.Thread(target=process.end, daemon=True).start()
+
+    def end_idle(self) -> None:
+        """End what nobody has asked for a while."""
+        with self._lock:
+            self._make_room(("", ""))
+
+    def _drop(self, sha256: str, gpu: str) -> None:
+        with self._lock:
+            found = self._processes.pop((sha256, gpu), None)
+        if found is not None:
+            found[0].end()
+
+    def close(self) -> None:
+        """End everything."""
+        with self._lock:
+            processes = [p for p, _ in self._processes.values()]
+            self._processes.clear()
+        for process in processes:
+            process.end()
+
+
+def _warm_up(gpu: str) -> dict[str, Any]:
+    """A plain line: its check imports what every check imports."""
+    from app.preflight.configs import preset_for
+
+    config = preset_for(_WARM_UP[1])
+    return {
+        "program": "launch_server",
+        "argv": list(_WARM_UP),
+        "env": {},
+        "gpu": gpu,
+        "configs": {_WARM_UP[1]: config.text} if config else {},
+        "translations": {},
+    }

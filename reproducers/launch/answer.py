@@ -1,0 +1,172 @@
+"""One request of kind `launch`: check a line, and say all that was found.
+
+Payload: `task` (`check`, `options` or `warm`), `program`, `argv`, `env`, `gpu`, `configs`
+(config.json texts by model), `files`, `unknown` (models without one), `panel` ([{"name", "about",
+"text"}], configurations that stand for the kinds of models), `translations`, `whole`, and
+`others` ([{"version", "root"}]): releases on which each finding is asked for as well.
+
+The main answer is sent as an event as soon as it is there, since asking other releases takes longer;
+what these say follows as events.
+"""
+
+import os
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+from reproducers.launch import elsewhere, warm
+from reproducers.launch.fresh import fresh
+from reproducers.launch.once import Line, Outcome
+from reproducers.launch.options import options_of
+from reproducers.launch.prepare import Prepared, prepare
+from reproducers.launch.release import Release
+from reproducers.launch.rounds import Examination, Examiner
+from reproducers.protocol import Event, Request, Result
+
+Emit = Callable[[Event], None]
+Payload = Mapping[str, Any]
+SECONDS: Final = 50.0
+MAIN: Final = "main"
+"""Name of the event that carries the main answer."""
+
+
+def answer(request: Request, emit: Emit) -> Result:
+    """Check the request's line on its release, then ask the other releases."""
+    import torch  # once, for this release and the others
+
+    payload = request.payload
+    if payload.get("task") == "warm":
+        return warm.serve(request, emit)
+    main = fresh(lambda: _check_on(request), SECONDS)
+    emit(Event(event="value", text=MAIN, data=main))
+    if payload.get("others") and main.get("findings"):
+        at_once = max(1, min(4, os.cpu_count() or 1))
+        for version, said in elsewhere.ask(request, main["findings"], at_once):
+            emit(Event(event="value", text=version, data=said))
+    return Result(
+        outcome="returned" if "died" not in main else "died",
+        reason=main.get("died"),
+        payload=main,
+        torch=torch.__version__,
+        python=platform.python_version(),
+    )
+
+
+def _check_on(request: Request) -> dict[str, Any]:
+    release = load(request)
+    return respond(release, request.payload)
+
+
+def load(request: Request) -> Release:
+    """The release of a request, loaded for its GPU and with its line's variables.
+
+    Raises:
+        ValueError: the GPU is not known.
+    """
+    release = Release(
+        Path(str(request.subject.root)),
+        request.subject.version or "0",
+        Path(request.bytecode) if request.bytecode else None,
+    )
+    env = {str(k): str(v) for k, v in request.payload.get("env", {}).items()}
+    release.load(str(request.payload.get("gpu", "h200")), env)
+    return release
+
+
+def respond(release: Release, payload: Payload) -> dict[str, Any]:
+    """Do what the payload asks for, on a loaded release."""
+    if payload.get("task") == "options":
+        options = options_of(release, str(payload.get("program", "launch_server")))
+        return {"options": [asdict(o) for o in options.options]}
+    examiner = Examiner(release, payload.get("translations", {}))
+    prepared = prepare(release, line_of(payload), payload.get("holes", ()))
+    examined = examiner.examine(prepared.line)
+    unknown = [str(m) for m in payload.get("unknown", ())]
+    over_panel: list[dict[str, Any]] = []
+    if unknown and _stopped_at_config(examined.last, unknown):
+        examined, over_panel = _over_panel(examiner, examined, unknown, payload["panel"])
+    return {
+        **_described(examined),
+        "panel": over_panel,
+        "dropped": prepared.dropped,
+        "holesMatter": _matter(examiner, examined, prepared),
+        "notes": prepared.notes,
+        "substitutes": [*release.substitutes, release.platform_substitute()],
+        "standIns": sorted(release.upstream.ledger.handed_out),
+    }
+
+
+def _matter(examiner: Examiner, examined: Examination, prepared: Prepared) -> bool:
+    """Whether a check refuses the line for some value of what is left open."""
+    if examined.findings or not prepared.variants or examined.line is None:
+        return False
+    configs = examined.line.configs
+    outcomes = [examiner.once(replace(v, configs=configs)) for v in prepared.variants]
+    return any(o.state != examined.last.state for o in outcomes)
+
+
+def line_of(payload: Payload) -> Line:
+    """The line that a payload is about."""
+    return Line(
+        program=str(payload["program"]),
+        argv=tuple(payload["argv"]),
+        env=dict(payload.get("env", {})),
+        gpu=str(payload.get("gpu", "h200")),
+        configs=dict(payload.get("configs", {})),
+        files=dict(payload.get("files", {})),
+        whole=bool(payload.get("whole", True)),
+    )
+
+
+def _stopped_at_config(outcome: Outcome, unknown: list[str]) -> bool:
+    return outcome.state == "unreachable" and any(m in unknown for m in outcome.asked)
+
+
+def _over_panel(
+    examiner: Examiner, before: Examination, unknown: list[str], panel: list[dict[str, Any]]
+) -> tuple[Examination, list[dict[str, Any]]]:
+    """The line with each configuration of the panel in turn.
+
+    A finding that holds for all of them holds whatever the model is. If they disagree, the line is
+    followed with one that passes, and what each said is told.
+    """
+    line = before.line
+    assert line is not None
+    lines = [
+        replace(line, configs={**line.configs, **dict.fromkeys(unknown, str(m["text"]))})
+        for m in panel
+    ]
+    outcomes = [examiner.once(each) for each in lines]
+    seen = [
+        {"name": m["name"], "about": m["about"], "state": o.state, "message": o.message}
+        for m, o in zip(panel, outcomes, strict=True)
+    ]
+    passing = next((i for i, o in enumerate(outcomes) if o.state == "pass"), None)
+    agreed = len({o.key for o in outcomes}) == 1
+    if passing is None and not agreed:
+        return before, seen
+    after = examiner.examine(lines[passing or 0])
+    after.findings = before.findings + after.findings
+    return after, seen
+
+
+def _described(examined: Examination) -> dict[str, Any]:
+    last = examined.last
+    return {
+        "findings": examined.findings,
+        "state": last.state,
+        "stage": last.stage,
+        "missing": last.missing,
+        "message": last.message,
+        "site": last.site,
+        "asked": last.asked,
+        "warnings": last.warnings,
+        "changed": last.changed,
+        "calledStandIns": last.stand_ins,
+        "program": examined.line.program if examined.line else "",
+        "argv": list(examined.line.argv) if examined.line else [],
+        "env": examined.line.env if examined.line else {},
+        "trials": examined.trials,
+    }

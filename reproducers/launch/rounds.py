@@ -1,0 +1,187 @@
+"""All problems of a line in one go.
+
+After a finding the smallest change that gets past it is looked for among the guesses, each tried
+on the release's own code, and the checks are run again on the changed line, until it passes or
+nothing gets past the finding.
+"""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from reproducers.launch import check_errors, parser_errors
+from reproducers.launch.conditions import Conditions, conditions_at
+from reproducers.launch.fresh import fresh
+from reproducers.launch.once import Line, Outcome, check_once
+from reproducers.launch.options import Options, options_of
+from reproducers.launch.parser_errors import Translations
+from reproducers.launch.release import Release
+from reproducers.launch.words import Change
+
+MAX_ROUNDS: Final = 8
+MAX_TRIALS: Final = 40
+MAX_LOOKED_ON: Final = 3
+SECONDS: Final = 30.0
+
+
+@dataclass(slots=True)
+class Examination:
+    """What a line came to."""
+
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    last: Outcome = field(default_factory=Outcome)
+    """The outcome of the line with every change made."""
+    line: Line | None = None
+    """The line with every change made."""
+    trials: int = 0
+    broken: str = ""
+    """Set if a check itself could not be run."""
+
+
+class Examiner:
+    """Checks lines on one loaded release.
+
+    Args:
+        release: loaded for the GPU at hand.
+        translations: names from elsewhere, see `parser_errors`.
+    """
+
+    def __init__(self, release: Release, translations: Translations) -> None:
+        self.release = release
+        self.translations = translations
+        self.trials = 0
+
+    def once(self, line: Line) -> Outcome:
+        """The line's outcome, in a process of its own."""
+        self.trials += 1
+
+        def check() -> dict[str, Any]:
+            before = set(sys.modules)
+            outcome = check_once(self.release, line)
+            new = [m for m in sys.modules if m not in before]
+            return {**outcome, "modules": [m for m in new if m.partition(".")[0] == "sglang"]}
+
+        answer = fresh(check, SECONDS)
+        if "died" in answer:
+            return Outcome(state="unreachable", message=answer["died"], missing=answer["died"])
+        self._keep(answer.pop("modules"))
+        return Outcome(**answer)
+
+    def _keep(self, modules: list[str]) -> None:
+        """What a check imported is imported here, so that the next one finds it."""
+        for name in modules:
+            try:
+                importlib.import_module(name)
+            except Exception:  # noqa: BLE001,S112  # it will be imported again where it is needed
+                continue
+
+    def examine(self, line: Line) -> Examination:
+        """Check a line to its end."""
+        result = Examination(line=line)
+        seen: set[tuple[str, str, str]] = set()
+        outcome = self.once(line)
+        for _ in range(MAX_ROUNDS):
+            result.last, result.line = outcome, line
+            if outcome.state != "refused" or outcome.key in seen:
+                break
+            seen.add(outcome.key)
+            finding = self._finding(outcome, line)
+            result.findings.append(finding)
+            step = self._past(outcome, line, seen)
+            if step is None:
+                break
+            change, line, outcome = step
+            finding["change"] = {"text": change.text, "argv": list(line.argv), "env": line.env}
+        result.trials = self.trials
+        return result
+
+    def options(self, line: Line) -> Options:
+        """The flags of the parser that reads this line."""
+        return options_of(self.release, line.program)
+
+    def _finding(self, outcome: Outcome, line: Line) -> dict[str, Any]:
+        options = self.options(line)
+        conditions = self._conditions(outcome)
+        if outcome.error_class == "SystemExit":
+            flags = parser_errors.blamed(outcome.message, line.argv, options)
+        else:
+            known = check_errors.Line(line.argv, line.env, options)
+            flags = [
+                (p.name if (p := known.piece(o)) else o.longest)
+                for o in check_errors.blamed(outcome.message, conditions, known)
+            ]
+        return {
+            "stage": outcome.stage,
+            "errorClass": outcome.error_class,
+            "message": outcome.message,
+            "condition": conditions.text,
+            "site": outcome.site,
+            "frames": outcome.frames,
+            "flags": flags,
+            "line": {
+                "program": line.program,
+                "argv": list(line.argv),
+                "env": line.env,
+                "configs": line.configs,
+            },
+            "change": None,
+        }
+
+    def _conditions(self, outcome: Outcome) -> Conditions:
+        site = outcome.site
+        if site is None or outcome.error_class == "SystemExit":
+            return Conditions()
+        return conditions_at(self.release.root / str(site["file"]), int(site["line"]))
+
+    def _past(
+        self, outcome: Outcome, line: Line, seen: set[tuple[str, str, str]]
+    ) -> tuple[Change, Line, Outcome] | None:
+        """A guess that gets past this finding, and what comes then.
+
+        The first guess with which the line passes, if it is among the first few; else the first one
+        that gets further.
+        """
+        further: tuple[Change, Line, Outcome] | None = None
+        looked_on = 0
+        for change in self._guesses(outcome, line):
+            if self.trials >= MAX_TRIALS or (further and looked_on >= MAX_LOOKED_ON):
+                break
+            looked_on += further is not None
+            changed = replace(line, argv=change.argv, env={**line.env, **change.env})
+            after = self.once(changed)
+            if after.state in ("pass", "exits") or _asks_for_more(change, after):
+                return change, changed, after
+            if further is None and self._goes_further(outcome, after, change, seen):
+                further = change, changed, after
+        return further
+
+    def _guesses(self, outcome: Outcome, line: Line) -> Iterator[Change]:
+        options = self.options(line)
+        if outcome.error_class == "SystemExit":
+            yield from parser_errors.guesses(outcome.message, line.argv, options, self.translations)
+            return
+        known = check_errors.Line(line.argv, line.env, options)
+        yield from check_errors.guesses(outcome.message, self._conditions(outcome), known)
+
+    @staticmethod
+    def _goes_further(
+        outcome: Outcome, after: Outcome, change: Change, seen: set[tuple[str, str, str]]
+    ) -> bool:
+        """Another finding than before, and not one that the change itself brought in."""
+        if after.state == "unreachable":
+            return outcome.error_class == "SystemExit" and after.error_class != "SystemExit"
+        if after.key in seen:
+            return False
+        if after.error_class == "SystemExit":
+            if outcome.error_class != "SystemExit":
+                return False
+            return not any(f in after.message for f in change.flags)
+        spelled = [f for f in change.flags if f in after.message]
+        return not (spelled and outcome.error_class != "SystemExit")
+
+
+def _asks_for_more(change: Change, after: Outcome) -> bool:
+    """The check is passed and what comes next is a value that only the user knows."""
+    return any(w.startswith("<") and w in after.asked for w in change.argv)
