@@ -121,7 +121,7 @@ def release_page(db: Session, package: str, version: str) -> ReleasePage:
         select(Site.error_class, number)
         .where(Site.release_id == release.id)
         .group_by(Site.error_class)
-        .order_by(number.desc())
+        .order_by(number.desc(), col(Site.error_class))
         .limit(AREAS)
     )
     return ReleasePage(
