@@ -32,7 +32,7 @@ class Home(Public):
     """Curated claims that no run has checked yet."""
     changed: list[Summary]
     known: list[Summary]
-    """Explained entries."""
+    """Explained entries, executed ones first."""
     dataset_version: str
 
 
@@ -44,18 +44,19 @@ def home(db: Session) -> Home:
     explained = list(
         db.exec(select(Entry).where(col(Entry.explained)).order_by(col(Entry.template)))
     )
+    shown = sorted(explained, key=lambda e: (e.id not in executed, e.package != "sglang"))
     claims, still_open = _claims(db)
     return Home(
         release=f"{newest.package}=={newest.version}" if newest else None,
         previous=previous.version if previous else None,
         errors=newest.entries if newest else db.exec(select(func.count()).select_from(Entry)).one(),
-        executed=executed,
+        executed=len(executed),
         explained=len(explained),
         new=_new(db, newest) if newest and previous else None,
         claims=claims,
         claims_open=still_open,
         changed=_changed(db, newest) if newest else [],
-        known=summaries(db, explained[:CHANGED]),
+        known=summaries(db, shown[:CHANGED]),
         dataset_version=dataset_version(db),
     )
 
@@ -67,14 +68,15 @@ def _previous(db: Session, newest: Release) -> Release | None:
     return db.exec(older.order_by(col(Release.ordinal).desc())).first()
 
 
-def _executed(db: Session) -> int:
+def _executed(db: Session) -> set[str]:
+    """Entries of which a trigger and a fix have passed."""
     steps = (
         select(Run.entry_id)
         .where(col(Run.passed), Run.state == "done")
         .group_by(col(Run.entry_id))
         .having(func.count(func.distinct(col(Run.step))) > 1)
     )
-    return len(db.exec(steps).all())
+    return set(db.exec(steps))
 
 
 def _new(db: Session, release: Release) -> int:
