@@ -126,8 +126,10 @@ def _either(node: ast.BoolOp, scope: Scope, depth: int) -> list[Variant] | None:
     return worded[:_MOST] or None
 
 
-def _tuple(node: ast.Tuple | ast.List, scope: Scope, depth: int) -> list[Variant]:
+def _tuple(node: ast.Tuple | ast.List, scope: Scope, depth: int) -> list[Variant] | None:
     """`str((a, "b"))`: what an exception with several arguments, or a tuple for one, prints."""
+    if any(isinstance(e, ast.Starred) for e in node.elts):
+        return None
     opening, closing = ("(", ")") if isinstance(node, ast.Tuple) else ("[", "]")
     parts: Variant = [opening]
     for i, element in enumerate(node.elts):

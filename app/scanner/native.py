@@ -40,7 +40,7 @@ _COMMENT: Final = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.){1,4}\'|//[^\n]*|/\*[\s\S]*?\*/'
 )
 _NOT_NEWLINE: Final = re.compile(r"[^\n]")
-_ERROR: Final = re.compile(r"^[ \t]*#[ \t]*error\b[ \t]*([^\n]*)$", re.MULTILINE)
+_ERROR: Final = re.compile(r"^[ \t]*#[ \t]*error\b((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 _IF: Final = re.compile(r"\bif\s*(?:constexpr\s*)?\(")
 _FUNCTION: Final = re.compile(r"^ {0,2}(?![ #}/])[^\n;{}()]*?\b([A-Za-z_]\w*)\s*\(", re.MULTILINE)
 _NO_FUNCTION: Final = frozenset(
@@ -59,13 +59,16 @@ _PRINTF_HOLE: Final = re.compile(
 )
 
 
-def read_native(path: str, raw: bytes, finish: Finisher) -> list[ScannedSite]:
+def read_native(
+    path: str, raw: bytes, finish: Finisher, skip: Sequence[str] = ()
+) -> list[ScannedSite]:
     """The checks of one C++ or CUDA file, in order.
 
     Args:
         path: of the file, from the wheel's root.
         raw: its bytes.
         finish: makes the sites.
+        skip: pieces of text of `#error` lines that are left out.
     """
     if not any(mark in raw for mark in MARKS):
         return []
@@ -75,10 +78,9 @@ def read_native(path: str, raw: bytes, finish: Finisher) -> list[ScannedSite]:
     functions = _Functions(text)
     sites = []
     for m in _ERROR.finditer(text):
-        words = m[1].strip().strip('"')
-        if words:
-            line = bisect_right(lines, m.start()) + 1
-            spot = Spot(path, "", line, line)
+        words = " ".join(m[1].replace("\\\n", " ").split()).strip('"')
+        if words and not any(piece in words for piece in skip):
+            spot = Spot(path, "", *(bisect_right(lines, at) + 1 for at in m.span()))
             sites.append(finish.site("native", "#error", [words], "literal", spot))
     for check in checks(text):
         line = bisect_right(lines, check.start) + 1

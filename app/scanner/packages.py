@@ -13,7 +13,9 @@ from typing import Any, Final
 from app.exceptions import BadInputError
 from app.settings import DATA_DIR
 
-_KEYS: Final = frozenset({"repository", "prefix", "tag", "exclude", "native", "http", "message"})
+_KEYS: Final = frozenset(
+    {"repository", "prefix", "tag", "exclude", "native", "skip", "http", "raises"}
+)
 _HTTP_KEYS: Final = frozenset({"message", "status", "needs_status"})
 
 
@@ -30,6 +32,15 @@ class HttpFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class RaisingFunction:
+    """A function that raises, too long to be read as one."""
+
+    error_class: str
+    message: str
+    """Its template; holes that are named like a parameter are filled from the call."""
+
+
+@dataclass(frozen=True, slots=True)
 class PackageFacts:
     """What a wheel does not tell about itself."""
 
@@ -39,8 +50,9 @@ class PackageFacts:
     tag: str = "v{version}"
     exclude: tuple[str, ...] = ()
     native: bool = False
+    skip: tuple[str, ...] = ()
     http: Mapping[str, HttpFunction] = field(default_factory=dict)
-    message: Mapping[str, int] = field(default_factory=dict)
+    raises: Mapping[str, RaisingFunction] = field(default_factory=dict)
 
     def repository_path(self, file: str) -> str:
         """`sglang/srt/x.py` → `python/sglang/srt/x.py`: where the file is in the repository."""
@@ -91,8 +103,9 @@ def _facts(
         tag=raw.get("tag", "v{version}"),
         exclude=tuple(raw.get("exclude", ())),
         native=raw.get("native", False),
+        skip=tuple(raw.get("skip", ())),
         http={**common, **_http(path, name, raw.get("http", {}))},
-        message=dict(raw.get("message", {})),
+        raises=_raises(path, name, raw.get("raises", {})),
     )
 
 
@@ -105,4 +118,13 @@ def _http(path: Path, name: str, raw: Mapping[str, Any]) -> dict[str, HttpFuncti
         out[function] = HttpFunction(
             facts.get("message"), facts.get("status"), facts.get("needs_status", False)
         )
+    return out
+
+
+def _raises(path: Path, name: str, raw: Mapping[str, Any]) -> dict[str, RaisingFunction]:
+    out = {}
+    for function, facts in raw.items():
+        if set(facts) != {"class", "message"}:
+            raise BadInputError(f"{path}: [{name}] raises.{function} needs a class and a message.")
+        out[function] = RaisingFunction(facts["class"], facts["message"])
     return out

@@ -69,7 +69,7 @@ def read_part(
                 answer = Answer()
     for path in part.native:
         raw = read(path)
-        answer.sites += read_native(path, raw, finish)
+        answer.sites += read_native(path, raw, finish, facts.skip)
         answer.bytes_read += len(raw)
         if answer.bytes_read >= batch:
             yield answer

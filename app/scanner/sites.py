@@ -38,13 +38,13 @@ class FileSites:
 
 
 @cache
-def markers_of(http: tuple[str, ...]) -> tuple[bytes, ...]:
+def markers_of(functions: tuple[str, ...]) -> tuple[bytes, ...]:
     """Pieces of source that announce a call of interest; none holds another.
 
     Args:
-        http: names of the package's HTTP error functions.
+        functions: names of the package's own functions that answer with or raise an error.
     """
-    every = {*MARKERS, *HELPER_MARKERS, *(f"{name}(".encode() for name in http)}
+    every = {*MARKERS, *HELPER_MARKERS, *(f"{name}(".encode() for name in functions)}
     return tuple(m for m in sorted(every) if not any(o != m and o in m for o in every))
 
 
@@ -83,7 +83,7 @@ def read_file(module: Module, library: Library, facts: PackageFacts, finish: Fin
     """
     out = FileSites(problem=module.problem)
     text = module.text
-    statements, calls = find_marks(text, markers_of(tuple(facts.http)))
+    statements, calls = find_marks(text, markers_of((*facts.http, *facts.raises)))
     if not statements and not calls:
         return out
     walker = Walker(module, library, facts, finish, calls)

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from app.scanner.expressions import is_class_name, is_text, last_name, text_of
 from app.scanner.guards import Guard
 from app.scanner.messages import read
-from app.scanner.packages import HttpFunction, PackageFacts
+from app.scanner.packages import HttpFunction, PackageFacts, RaisingFunction
 from app.scanner.raised import MESSAGE_KEYWORDS, constructor_variants, form_of, helper_variants
 from app.scanner.raising_functions import find_helper
 from app.scanner.scope import Scope
-from app.scanner.templates import Hole
+from app.scanner.templates import Hole, parse
 from app.scanner.variants import Variant, merge, percent
 
 _LEVELS: Final = {
@@ -95,6 +95,8 @@ def shown_by(  # noqa: C901, PLR0911  # one answer a kind of call
     http = facts.http.get(name)
     if http is not None:
         return _http(call, http, scope)
+    if statement and name in facts.raises:
+        return _listed(call, facts.raises[name], scope)
     if receiver:
         if name in _LEVELS and call.args:
             return _said(call, name, receiver, scope)
@@ -196,6 +198,16 @@ def _helper(call: ast.Call, scope: Scope) -> Shown | None:
         return None
     written = text_of(helper.error.func)
     return Shown("raise", written, helper_variants(helper, call, scope), "helper")
+
+
+def _listed(call: ast.Call, function: RaisingFunction, scope: Scope) -> Shown:
+    """What a function does that `data/packages.toml` describes."""
+    given = {k.arg: k.value for k in call.keywords if k.arg}
+    parts: Variant = []
+    for part in parse(function.message):
+        value = None if isinstance(part, str) else given.get(part.expr)
+        parts += [part] if value is None else read(value, scope)[0]
+    return Shown("raise", function.error_class, [merge(parts)], "helper")
 
 
 def _http(call: ast.Call, function: HttpFunction, scope: Scope) -> Shown | None:

@@ -44,3 +44,9 @@ def test_unbalanced_brackets_and_endless_strings_end_nothing_but_their_own_check
     text = 'RuntimeCheck(a > (b, "never closed"\n' + "x = 1;\n" * 9
     assert read(text) == []
     assert [s.template for s in read('#define S "\nTORCH_CHECK(a, "fine");\n')] == ["fine"]
+
+
+def test_an_error_line_may_go_on_and_may_be_left_out_by_its_text() -> None:
+    text = '#if A\n#error \\\n    "do not include"\n#endif\n#error GUARD of every header\n'
+    (site,) = read_native("a.h", text.encode(), Finisher("torch"), skip=("GUARD",))
+    assert (site.template, site.line, site.end_line) == ("do not include", 2, 3)

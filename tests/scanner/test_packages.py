@@ -41,6 +41,7 @@ def test_a_package_that_is_not_listed_has_no_links_but_the_common_functions() ->
     [
         ("[a\n", "cannot be read"),
         ("[a]\nrepo = 1\n", "unknown key 'repo'"),
+        ("[a]\nraises.f = { class = 'X' }\n", "needs a class and a message"),
         ("[a]\nhttp.f = { messages = 0 }\n", "http.f has 'messages'"),
     ],
 )
@@ -56,3 +57,19 @@ def test_http_functions_of_one_package_are_not_looked_for_in_another() -> None:
     (site,) = read_files({"a.py": text})["a.py"].sites
     assert (site.kind, site.http_status, site.template) == ("http", 400, "aborted {r}")
     assert read_files({"a.py": text}, package="ray")["a.py"].sites == []
+
+
+def test_a_function_described_in_the_file_raises_what_the_file_says() -> None:
+    text = """\
+def f(x):
+    if x:
+        unimplemented(
+            gb_type="odd call",
+            context=str(x),
+            explanation=f"cannot call {x}",
+            hints=[*SUPPORTABLE],
+        )
+"""
+    (site,) = read_files({"a.py": text}, package="torch")["a.py"].sites
+    assert (site.error_class, site.line) == ("Unsupported", 3)
+    assert site.template == "odd call\n  Explanation: cannot call {x}\n{[*SUPPORTABLE]}"
