@@ -16,6 +16,7 @@ from app.http.answers import Answers
 from app.http.layers import Around, Counters
 from app.http.problems import problem, problem_of, wants_json
 from app.http.state import State
+from app.services.preflight_warm import WarmPool
 from app.services.run_worker import RunWorker
 from app.settings import Settings, load_settings
 from app.web import ROUTERS as WEB_ROUTERS
@@ -36,11 +37,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     settings = settings or load_settings()
     engine_for(settings)
     runs = RunWorker(settings)
+    preflight = WarmPool()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         runs.close()
+        preflight.close()
 
     app = FastAPI(
         lifespan=lifespan,
@@ -52,7 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url="/openapi.json",
     )
     counters = Counters()
-    app.state.reprobase = State(settings, Answers(settings), counters, runs)
+    app.state.reprobase = State(settings, Answers(settings), counters, runs, preflight)
     for router in (*API_ROUTERS, *WEB_ROUTERS):
         app.include_router(router)
     app.add_middleware(Around, counters=counters, fault=_unexpected)

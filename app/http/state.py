@@ -7,18 +7,20 @@ from starlette.requests import Request
 
 from app.http.answers import Answers
 from app.http.layers import Counters
+from app.services.preflight_warm import WarmPool
 from app.services.run_worker import RunWorker
 from app.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The application's settings, its rendered answers, its counters and its runs."""
+    """What one application holds: settings, rendered answers, counters, runs, loaded releases."""
 
     settings: Settings
     answers: Answers
     counters: Counters
     runs: RunWorker
+    preflight: WarmPool
 
 
 def state_of(request: Request) -> State:

@@ -4,12 +4,15 @@ from collections import Counter, defaultdict
 from datetime import datetime
 from typing import Any
 
+from packaging.version import Version
 from sqlalchemy import case
 from sqlmodel import Session, col, func, select
 
 from app.models import Change, Entry, Public, Release, ReleaseBase, Site
 from app.services.listing import find_release, summaries
 from app.services.records import Summary
+from app.settings import Settings
+from app.wheels import cached_versions
 
 AREAS = 24
 SHOWN = 100
@@ -133,6 +136,13 @@ def release_page(db: Session, package: str, version: str) -> ReleasePage:
         changed=[_changed(db, release, status) for status in CHANGES],
         scanned_at=release.scanned_at,
     )
+
+
+def known_versions(db: Session, package: str, settings: Settings) -> list[str]:
+    """Releases of a package that are scanned or whose wheel is at hand, newest first."""
+    scanned = set(db.exec(select(Release.version).where(Release.package == package)))
+    versions = sorted({*scanned, *cached_versions(package, settings)}, key=Version, reverse=True)
+    return [f"{package}=={version}" for version in versions]
 
 
 def newest_release(db: Session, package: str = "sglang") -> Release | None:

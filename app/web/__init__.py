@@ -1,6 +1,6 @@
 """The pages: parse the address, call one service, render one template."""
 
-from app.web import catalog, diagnose, front, operations, pages, runs, static, texts
+from app.web import catalog, diagnose, front, operations, pages, preflight, runs, static, texts
 
 ROUTERS = (
     static.router,
@@ -8,6 +8,7 @@ ROUTERS = (
     pages.router,
     runs.router,
     diagnose.router,
+    preflight.router,
     catalog.router,
     texts.router,
     operations.router,

@@ -1,0 +1,65 @@
+"""The page where a launch line is checked, and its answer."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi.concurrency import run_in_threadpool
+from sqlmodel import Session
+from starlette.responses import HTMLResponse, Response
+
+from app.db import session
+from app.http.answers import HTML, Rendered, answer, rendered
+from app.http.preflights import MOST_CONFIG, check_preflight_allowed, preflight
+from app.http.state import State, state_of
+from app.preflight.gpus import GPUS
+from app.services.releases import known_versions
+from app.settings import Settings
+from app.web.render import render
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/preflight")
+async def form(request: Request) -> Response:
+    """An empty form."""
+    state = state_of(request)
+
+    def build(db: Session) -> Rendered:
+        facts = _choices(db, state.settings)
+        return rendered(render("preflight.html", **facts, line="", release="", gpu=""), HTML)
+
+    return answer(request, await state.answers.get("preflight", build))
+
+
+@router.post("/preflight")
+async def check(
+    request: Request,
+    text: Annotated[str, Form()] = "",
+    release: Annotated[str, Form()] = "",
+    gpu: Annotated[str, Form()] = "",
+    config: Annotated[UploadFile | None, File()] = None,
+) -> Response:
+    """What the release says to a line."""
+    check_preflight_allowed(request)
+    given = ""
+    if config is not None and config.filename:
+        given = (await config.read(MOST_CONFIG + 1)).decode("utf-8", "replace")
+    html = await run_in_threadpool(_answer, state_of(request), text, release, gpu, given)
+    return HTMLResponse(html, headers={"Cache-Control": "no-store"})
+
+
+def _answer(state: State, line: str, release: str, gpu: str, config: str) -> str:
+    report = preflight(state, line=line, release=release, gpu=gpu, config=config)
+    with session(state.settings) as db:
+        facts = _choices(db, state.settings)
+    return render(
+        "preflight_report.html", report=report, line=line, release=release, gpu=gpu, **facts
+    )
+
+
+def _choices(db: Session, settings: Settings) -> dict[str, object]:
+    return {
+        "releases": known_versions(db, "sglang", settings),
+        "gpus": list(GPUS.items()),
+        "default": settings.default_release,
+    }
