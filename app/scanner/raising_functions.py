@@ -75,7 +75,7 @@ def find_helper(call: ast.Call, scope: Scope) -> Helper | None:
     if error is None:
         return None
     return Helper(
-        isinstance(found[1].body[-1], ast.Raise),
+        not isinstance(found[1].body[-1], ast.Return),
         found[1],
         error,
         found[0],
@@ -111,6 +111,8 @@ def exception_made_by(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.C
                for s in body[:-1]):  # fmt: skip
         return None
     last = body[-1]
+    if isinstance(last, ast.If) and isinstance(last.body[-1], ast.Raise):
+        last = last.body[-1]  # `if strict: raise ...`, else only a warning
     if isinstance(last, ast.Raise) and isinstance(last.exc, ast.Call):
         return last.exc if is_class_name(text_of(last.exc.func)) else None
     if isinstance(last, ast.Return) and isinstance(last.value, ast.Call):
