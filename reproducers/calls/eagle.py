@@ -1,0 +1,137 @@
+"""EAGLE's draft trees: tables of a chain, slots of draft steps, and the tree that is verified."""
+
+import contextlib
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from reproducers.upstream.subject import Subject
+
+TOPK, STEPS, NODES = 2, 2, 4
+"""Beams, draft steps and nodes of the trees here."""
+
+
+def chain_tables(subject: Subject) -> Callable[[int, int], tuple[list[Any], list[Any]]]:
+    """`tables(steps, draft_tokens)`: parents and selected candidates of one request's chain."""
+    if subject.version is None:
+        from reproducers.reference.beams import topk1_chain_tables
+
+        def reference(steps: int, draft_tokens: int) -> tuple[list[Any], list[Any]]:
+            parents, selected = topk1_chain_tables(1, steps, draft_tokens)
+            return parents[0].tolist(), selected[0].tolist()
+
+        return reference
+    if subject.version.release >= (0, 5, 17):
+        worker_class = subject.load("sglang.srt.speculative.base_spec_worker").EagleDraftWorkerBase
+    else:
+        worker_class = subject.load("sglang.srt.speculative.eagle_worker_v2").EagleDraftWorker
+
+    def tables(steps: int, draft_tokens: int) -> tuple[list[Any], list[Any]]:
+        worker = SimpleNamespace(
+            topk=1,
+            speculative_num_steps=steps,
+            speculative_num_draft_tokens=draft_tokens,
+            server_args=SimpleNamespace(
+                max_running_requests=1, cuda_graph_max_bs=None, cuda_graph_config=None
+            ),
+            device="cpu",
+        )
+        with settings(subject, max_running_requests=1):
+            worker_class._rebuild_topk1_chain_buffers(worker)  # noqa: SLF001  # the place of the error
+        return (
+            worker._topk1_parents_prealloc[0].tolist(),  # noqa: SLF001  # what it builds
+            worker._topk1_score_indices_prealloc[0].tolist(),  # noqa: SLF001  # what it builds
+        )
+
+    return tables
+
+
+def settings(subject: Subject, **values: Any) -> contextlib.AbstractContextManager[Any]:
+    """Server settings that are in force within the block, where the release keeps them globally."""
+    if not subject.has("sglang.srt.runtime_context"):
+        return contextlib.nullcontext()
+    context = subject.load("sglang.srt.runtime_context").get_context()
+    if not hasattr(context, "override_server_args"):
+        return contextlib.nullcontext()
+    found: contextlib.AbstractContextManager[Any] = context.override_server_args(**values)
+    return found
+
+
+def draft_slots(subject: Subject) -> Callable[..., Any]:
+    """`slots(out_cache_loc, batch_size, topk, num_steps)`: the slots that each step writes."""
+    if subject.version is None:
+        from reproducers.reference.beams import per_step_draft_out_cache_loc
+
+        return per_step_draft_out_cache_loc
+    utils = subject.load("sglang.srt.speculative.eagle_utils")
+    return utils.per_step_draft_out_cache_loc  # type: ignore[no-any-return]  # the release's function
+
+
+def build_tree(  # noqa: PLR0917  # the kernel's own signature
+    parent_list: Any,
+    selected_index: Any,
+    seq_lens: Any,
+    tree_mask: Any,
+    positions: Any,
+    retrieve_index: Any,
+    retrieve_next_token: Any,
+    retrieve_next_sibling: Any,
+    topk: int,
+    depth: int,
+    draft_token_num: int,
+    tree_mask_mode: int,
+) -> None:
+    """The tree kernel in plain torch: links, positions and mask into the given tensors."""
+    from reproducers.reference import tree
+
+    built = tree.naive_build_tree(
+        parent_list,
+        selected_index,
+        seq_lens,
+        topk=topk,
+        num_steps=depth,
+        num_draft_tokens=draft_token_num,
+    )
+    retrieve_index.copy_(built.retrieve_index)
+    retrieve_next_token.copy_(built.retrieve_next_token)
+    retrieve_next_sibling.copy_(built.retrieve_next_sibling)
+    positions.copy_(built.positions)
+    tree_mask.copy_(tree.tree_mask(built, seq_lens, int(tree_mask_mode)))
+
+
+def tree_mask(subject: Subject) -> Callable[[Any], Any]:
+    """`mask(mode)`: the flat mask of two requests' trees of four nodes, in a layout."""
+    torch = subject.torch
+    seq_lens = torch.tensor([3, 5])
+    parents = torch.tensor([[-1, 0, 1]] * 2)  # of topk + 1 candidates: the root, then the beams
+    selected = torch.tensor([[0, 1, 2]] * 2)
+    if subject.version is None:
+        from reproducers.reference import tree
+
+        built = tree.naive_build_tree(
+            parents, selected, seq_lens, topk=TOPK, num_steps=STEPS, num_draft_tokens=NODES
+        )
+        return lambda mode: tree.tree_mask(built, seq_lens, mode)
+    utils = subject.load("sglang.srt.speculative.eagle_utils")
+    kernel = (
+        "build_tree_kernel_efficient_func"
+        if hasattr(utils, "build_tree_kernel_efficient_func")
+        else "sgl_build_tree_kernel_efficient"
+    )
+    subject.substitute(utils, kernel, build_tree, why="a kernel of sgl_kernel")
+
+    def mask(mode: Any) -> Any:
+        return utils.build_tree_kernel_efficient(
+            torch.tensor([7, 8]),
+            parents,
+            selected,
+            torch.arange(6).view(2, 3),
+            seq_lens,
+            int(seq_lens.sum()),
+            TOPK,
+            STEPS,
+            NODES,
+            tree_mask_mode=mode,
+        )[0]
+
+    return mask
