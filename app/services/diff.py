@@ -1,7 +1,10 @@
 """What changed between any two scanned releases of a package, neighbours or not."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
 
+import sqlalchemy
 from sqlmodel import Session, col, select
 
 from app.exceptions import BadInputError, CannotTellError
@@ -10,7 +13,17 @@ from app.services.history import main_site, releases_of
 from app.services.listing import find_release, summaries
 from app.services.records import Summary
 
-SHOWN = 200
+SHOWN = 60
+BATCH = 5_000
+
+
+class Spot(NamedTuple):
+    """A place in one release."""
+
+    file: str
+    function: str
+    line: int
+    site_id: str
 
 
 class Moved(Public):
@@ -74,7 +87,8 @@ def release_diff(db: Session, package: str, older: str = "", newer: str = "") ->
         )
     origin = _origins(db, new, between)
     rewritten = {i: was for i, was in origin.items() if was != i and was in old}
-    gone = [i for i in old if i not in new and i not in rewritten.values()]
+    older_words = set(rewritten.values())
+    gone = [i for i in old if i not in new and i not in older_words]
     fresh = [i for i in new if i not in old and i not in rewritten]
     moved = [i for i in new if i in old and i not in rewritten and _moved_away(old[i], new[i])]
     return ReleaseDiff(
@@ -96,23 +110,33 @@ def release_diff(db: Session, package: str, older: str = "", newer: str = "") ->
     )
 
 
+def batched(ids: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Some ids at a time: a database takes only so many in one question."""
+    left = iter(ids)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
 def _before(releases: list[Release], last: Release) -> Release:
     earlier = [release for release in releases if release.ordinal < last.ordinal]
     return earlier[-1] if earlier else releases[0]
 
 
-def _sites(db: Session, release: Release) -> dict[str, list[Site]]:
-    found: dict[str, list[Site]] = {}
-    wanted = select(Site).where(Site.release_id == release.id)
-    for site in db.exec(wanted.order_by(col(Site.file), col(Site.line))):
-        found.setdefault(site.entry_id, []).append(site)
+def _sites(db: Session, release: Release) -> dict[str, list[Spot]]:
+    """The places of each entry in reading order; rows, because there are tens of thousands."""
+    found: dict[str, list[Spot]] = {}
+    columns = (Site.entry_id, Site.file, Site.function, Site.line, Site.site_id)
+    wanted = sqlalchemy.select(*map(col, columns))
+    wanted = wanted.where(col(Site.release_id) == release.id)
+    for row in db.execute(wanted.order_by(col(Site.file), col(Site.line))):
+        found.setdefault(row[0], []).append(Spot(*row[1:]))
     return found
 
 
-def _moved_away(before: list[Site], after: list[Site]) -> bool:
+def _moved_away(before: list[Spot], after: list[Spot]) -> bool:
     """None of its places is where it was."""
-    places = {(site.file, site.function) for site in before}
-    return not any((site.file, site.function) in places for site in after)
+    places = {(spot.file, spot.function) for spot in before}
+    return not any((spot.file, spot.function) in places for spot in after)
 
 
 def _origins(db: Session, ids: Iterable[str], between: list[Release]) -> dict[str, str | None]:
@@ -134,21 +158,23 @@ def _origins(db: Session, ids: Iterable[str], between: list[Release]) -> dict[st
     return origin
 
 
-def _entries(db: Session, ids: list[str]) -> list[Entry]:
-    wanted = select(Entry).where(col(Entry.id).in_(ids))
-    return sorted(db.exec(wanted), key=_telling)[:SHOWN]
-
-
-def _telling(entry: Entry) -> tuple[bool, bool, bool, str]:
-    """Explained ones first; what has no words of its own, and what is only logged, last."""
-    return (not entry.explained, not entry.template, entry.error_type == "log", entry.template)
+def _entries(db: Session, ids: Iterable[str]) -> list[Entry]:
+    """The entries of some ids that are shown: the most telling ones."""
+    columns = (Entry.id, Entry.explained, Entry.template, Entry.error_type)
+    rows: list[tuple[bool, bool, bool, str, str]] = []
+    for batch in batched(ids, BATCH):
+        found = db.execute(sqlalchemy.select(*map(col, columns)).where(col(Entry.id).in_(batch)))
+        rows += [(not r[1], not r[2], r[3] == "log", r[2], r[0]) for r in found]
+    shown = [row[-1] for row in sorted(rows)[:SHOWN]]
+    entries = {e.id: e for e in db.exec(select(Entry).where(col(Entry.id).in_(shown)))}
+    return [entries[i] for i in shown]
 
 
 def _pairs(
     db: Session, rewritten: Mapping[str, str | None], first: Release, last: Release
 ) -> list[Rewritten]:
-    after = summaries(db, _entries(db, list(rewritten)), last)
-    older = select(Entry).where(col(Entry.id).in_(list(rewritten.values())))
+    after = summaries(db, _entries(db, rewritten), last)
+    older = select(Entry).where(col(Entry.id).in_([rewritten[row.id] for row in after]))
     before = {row.id: row for row in summaries(db, list(db.exec(older)), first)}
     return [
         Rewritten(before=before[was], after=row)
@@ -158,12 +184,12 @@ def _pairs(
 
 
 def _moved(
-    db: Session, ids: list[str], old: dict[str, list[Site]], new: dict[str, list[Site]]
+    db: Session, ids: list[str], old: dict[str, list[Spot]], new: dict[str, list[Spot]]
 ) -> list[Moved]:
     rows = []
     for entry in _entries(db, ids):
-        here = main_site(new[entry.id], old[entry.id][0])
         there = old[entry.id][0]
+        here = main_site(new[entry.id], there)
         rows.append(
             Moved(
                 id=entry.id,

@@ -6,8 +6,9 @@ that a library raises the runs are the only witness: their place is the innermos
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from packaging.version import InvalidVersion, Version
 from sqlmodel import Session, col, select
@@ -35,6 +36,20 @@ class Place:
     holes: list[dict[str, Any]] | None = None
     release: Release | None = None
     """The scanned release; None where only a run tells."""
+
+
+class HasPlace(Protocol):
+    """A site, or a place that was made of one."""
+
+    @property
+    def site_id(self) -> str: ...  # noqa: D102  # the names say it
+    @property
+    def file(self) -> str: ...  # noqa: D102  # same
+    @property
+    def function(self) -> str: ...  # noqa: D102  # same
+
+
+SiteT = TypeVar("SiteT", bound=HasPlace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +105,7 @@ def life_of(db: Session, entry: Entry, runs: list[Run]) -> Life:
     return Life(steps=steps, newest=shown)
 
 
-def main_site(sites: list[Site], known: Place | Site | None) -> Site:
+def main_site(sites: Sequence[SiteT], known: HasPlace | None) -> SiteT:
     """The place a page shows: the one shown for the neighbouring release, if it is there."""
     if known is not None:
         for alike in (

@@ -26,9 +26,7 @@ def by_parsers(message: str, flag: str, program: str) -> Holds | None:
     )
 
 
-def by_asking(
-    own: str, said: Mapping[str, str], not_asked: Sequence[str]
-) -> Holds:
+def by_asking(own: str, said: Mapping[str, str], not_asked: Sequence[str]) -> Holds:
     """From what each release said to the same line.
 
     Args:

@@ -1,17 +1,20 @@
 """From what the checks said to the answer: findings with entry, place, correction and releases."""
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from app.preflight import flags
 from app.preflight.command import Command
 from app.preflight.difference import difference, rendered
 from app.preflight.models import Models
 from app.preflight.report import Finding, Holds, Report, Skipped, Verdict
-from app.services.preflight_entries import Entries
+
 from app.services.preflight_holds import by_asking, by_parsers
 from app.services.preflight_running import Answer
 from app.wheels import Wheel
+
+if TYPE_CHECKING:
+    from app.services.preflight_entries import Entries
 
 _UNTOLD: Final = frozenset({"enable_dp_attention", "dp_size", "device"})
 """Attributes that releases fold into others while resolving: nothing was overruled."""
@@ -77,10 +80,15 @@ def _verdict(report: Report, asked: Asked, main: dict[str, Any]) -> Verdict:
 
 
 def _errors(asked: Asked, answer: Answer, wheel: Wheel) -> list[Finding]:
+    raws = list(answer.main.get("findings", ()))
+    if not raws:
+        return []
+    from app.services.preflight_entries import Entries  # noqa: PLC0415  # a line that passes needs no scanner
+
     entries = Entries(wheel)
     argv, env = list(asked.argv), dict(asked.command.env)
     found = []
-    for i, raw in enumerate(answer.main.get("findings", ())):
+    for i, raw in enumerate(raws):
         finding = _error(asked, raw, entries)
         change = raw.get("change")
         if change:
@@ -101,7 +109,7 @@ def _added(asked: Asked, env: dict[str, str]) -> dict[str, str]:
     return {k: v for k, v in env.items() if asked.env.get(k) != v}
 
 
-def _error(asked: Asked, raw: dict[str, Any], entries: Entries) -> Finding:
+def _error(asked: Asked, raw: dict[str, Any], entries: "Entries") -> Finding:
     site = raw.get("site")
     entry = entries.of(raw["errorClass"], raw["message"], site)
     names = [str(f) for f in raw.get("flags", ())]

@@ -109,9 +109,7 @@ class WarmPool:
         self._lock = threading.Lock()
         self._processes: dict[tuple[str, str], tuple[WarmProcess, threading.Lock]] = {}
 
-    def check(
-        self, wheel: Wheel, settings: Settings, payload: Mapping[str, Any]
-    ) -> Answer | None:
+    def check(self, wheel: Wheel, settings: Settings, payload: Mapping[str, Any]) -> Answer | None:
         """The answer of a loaded release, loading it if it is not; None if it cannot answer."""
         process, lock = self._of(wheel, settings, str(payload["gpu"]))
         with lock:
@@ -122,9 +120,7 @@ class WarmPool:
             return None
         return Answer(main=said, isolation=process.isolation)
 
-    def _of(
-        self, wheel: Wheel, settings: Settings, gpu: str
-    ) -> tuple[WarmProcess, threading.Lock]:
+    def _of(self, wheel: Wheel, settings: Settings, gpu: str) -> tuple[WarmProcess, threading.Lock]:
         with self._lock:
             key = (wheel.sha256, gpu)
             found = self._processes.get(key)

@@ -15,7 +15,7 @@ from app.settings import Settings
 from app.wheels import cached_versions
 
 AREAS = 24
-SHOWN = 100
+SHOWN = 40
 CHANGES = ("new", "reworded", "classChanged", "moved", "gone")
 
 
@@ -54,7 +54,7 @@ class Changed(Public):
     status: str
     total: int
     records: list[Summary]
-    """The first hundred; the list of errors has all."""
+    """The most telling ones; the list of errors has all."""
 
 
 class ReleasePage(Public):

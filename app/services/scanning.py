@@ -21,6 +21,7 @@ from pathlib import Path
 from sqlmodel import select
 
 from app.db import session
+from app.diagnosis.catalog import fresh
 from app.models import Release
 from app.settings import Settings
 from app.wheels import parse_release
@@ -86,15 +87,20 @@ class BackgroundScan:
         self._stopping = False
 
     def start(self) -> bool:
-        """Start it if the default release is missing and nobody else is at it."""
+        """Start it if there is anything to do: a release to scan, or indexes to make.
+
+        Returns:
+            Whether the default release has to be scanned.
+        """
         release = self._settings.default_release
-        if is_scanned(self._settings, release):
+        missing = not is_scanned(self._settings, release)
+        if not missing:
             with contextlib.suppress(OSError):
                 _status_path(self._settings).unlink(missing_ok=True)
-            return False
-        self._thread = threading.Thread(target=self._follow, args=(release,), daemon=True)
-        self._thread.start()
-        return True
+        if missing or fresh(self._settings) is None:
+            self._thread = threading.Thread(target=self._follow, args=(release,), daemon=True)
+            self._thread.start()
+        return missing
 
     def stop(self) -> None:
         """End the child and wait for it."""
@@ -114,14 +120,15 @@ class BackgroundScan:
         with _only_one(path.with_suffix(".lock")) as mine:
             if not mine:
                 return
-            self._write(ScanState(release, f"Scanning {release} …", os.getpid()))
-            last = self._run(release, self._command(release))
-            if not self._stopping and is_scanned(self._settings, release):
-                self._write(ScanState(release, "Making it searchable …", os.getpid()))
-                self._run(release, _INDEXES)
+            last = ""
+            if not is_scanned(self._settings, release):
+                self._write(ScanState(release, f"Scanning {release} …", os.getpid()))
+                last = self._run(release, self._command(release))
             if self._stopping:
                 path.unlink(missing_ok=True)
             elif is_scanned(self._settings, release):
+                self._write(ScanState(release, "Making it searchable …", os.getpid()))
+                self._run(release, _INDEXES)
                 self._write(ScanState(release, f"{release} is scanned.", os.getpid(), done=True))
             else:
                 said = f"Scanning {release} failed: {last} Try `reprobase scan {release}`."
