@@ -85,12 +85,12 @@ def release_diff(db: Session, package: str, older: str = "", newer: str = "") ->
         raise BadInputError(
             f"{first.version} is newer than {last.version}; `from` is the older one of the two."
         )
-    origin = _origins(db, new, between)
+    origin, on_the_way = _origins(db, new, between)
     rewritten = {i: was for i, was in origin.items() if was != i and was in old}
     older_words = set(rewritten.values())
     gone = [i for i in old if i not in new and i not in older_words]
     fresh = [i for i in new if i not in old and i not in rewritten]
-    moved = [i for i in new if i in old and i not in rewritten and _moved_away(old[i], new[i])]
+    moved = [i for i in new if i in old and i in on_the_way and i not in rewritten]
     return ReleaseDiff(
         package=package,
         older=first.version,
@@ -133,15 +133,16 @@ def _sites(db: Session, release: Release) -> dict[str, list[Spot]]:
     return found
 
 
-def _moved_away(before: list[Spot], after: list[Spot]) -> bool:
-    """None of its places is where it was."""
-    places = {(spot.file, spot.function) for spot in before}
-    return not any((spot.file, spot.function) in places for spot in after)
+def _origins(
+    db: Session, ids: Iterable[str], between: list[Release]
+) -> tuple[dict[str, str | None], set[str]]:
+    """What each entry of the newer release was called in the older one, and which moved.
 
-
-def _origins(db: Session, ids: Iterable[str], between: list[Release]) -> dict[str, str | None]:
-    """What each entry of the newer release was called in the older one; None if it is new."""
+    An entry that is new has no older name. Scans found these changes between neighbours; here they
+    are followed backwards from the newer release.
+    """
     origin: dict[str, str | None] = {i: i for i in ids}
+    moved: set[str] = set()
     for release in reversed(between):
         changes = {
             change.entry_id: change
@@ -153,9 +154,11 @@ def _origins(db: Session, ids: Iterable[str], between: list[Release]) -> dict[st
                 continue
             if change.status == "new":
                 origin[newest] = None
+            elif change.status == "moved":
+                moved.add(newest)
             elif change.status in {"reworded", "classChanged"}:
                 origin[newest] = change.previous_entry_id
-    return origin
+    return origin, moved
 
 
 def _entries(db: Session, ids: Iterable[str]) -> list[Entry]:
