@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import Event
 from typing import cast
 
 from app.exceptions import CannotTellError, NotFoundError
@@ -13,7 +14,8 @@ from app.runs.sandbox import execute, needs_line, with_line
 from app.runs.subjects import declared_subjects, newest_subject
 from app.services.reproducers import ReproducerFile, find_reproducer
 from app.settings import Settings
-from reproducers.protocol import Device, Event, Request, Result, Subject
+from reproducers.protocol import Device, Request, Result, Subject
+from reproducers.protocol import Event as RunEvent
 
 DONE, FAILED, CANNOT_TELL = 0, 1, 3
 
@@ -67,7 +69,13 @@ def subjects_of(target: Target, wanted: Sequence[str], settings: Settings) -> li
 
 
 def run_target(
-    target: Target, subjects: Sequence[str], step: str, device: str, settings: Settings
+    target: Target,
+    subjects: Sequence[str],
+    step: str,
+    device: str,
+    settings: Settings,
+    *,
+    cancel: Event | None = None,
 ) -> Iterator[Run]:
     """Run the steps on the subjects, one after another, telling about it on standard error.
 
@@ -94,7 +102,7 @@ def run_target(
             say(f"{label} ...")
             if trigger is not None and needs_line(request):
                 request = with_line(request, trigger)
-            result = execute(request, _show)
+            result = execute(request, _show, cancel=cancel)
             trigger = result if one == "trigger" else None
             row = run_row(
                 result, request, entry_id=target.entry.entry_id, silent=target.entry.silent
@@ -154,6 +162,6 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _show(event: Event) -> None:
+def _show(event: RunEvent) -> None:
     if event.event == "progress":
         say(f"  {event.text}")
