@@ -29,6 +29,7 @@ _ATTRIBUTES = {
     "pre": {"class"},
     "ol": {"start"},
 }
+_GLUED = re.compile(r"^([+-])(?=\S)", re.MULTILINE)
 _MARK = re.compile(r"[a-z][a-z0-9]*")
 _BELOW = {"h1": "h3", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h5", "h6": "h5"}
 _FORMATTER = HtmlFormatter(nowrap=True)
@@ -47,9 +48,29 @@ def code_html(code: str, language: str = "") -> str:
     return str(highlight(code, lexer, _FORMATTER)).rstrip("\n")
 
 
+def numbered_html(code: str, first: int, marked: int | None = None) -> str:
+    """Python code with the numbers of its lines, one of them marked.
+
+    Args:
+        code: the lines.
+        first: number of the first one.
+        marked: number of the line that matters.
+    """
+    lines = code_html(code, "python").split("\n")  # Pygments closes its spans at each line's end
+    numbered = []
+    for number, line in enumerate(lines, first):
+        kind = "ln at" if number == marked else "ln"
+        numbered.append(f'<span class="{kind}">{number}</span>{line}')
+    return "\n".join(numbered)
+
+
 def _fence(code: str, language: str, rest: str) -> str:
     """A fenced block: `<pre class="code LANG"><code>…`; the second word of the info is a class."""
     marks = [word for word in (language, *rest.split()) if _MARK.fullmatch(word)]
+    if language == "diff":
+        code = _GLUED.sub(
+            r"\1 ", code
+        )  # `---tp 4` reads as a rule; `- --tp 4` as what is taken out
     body = code_html(code.rstrip("\n"), language)
     return f'<pre class="{" ".join(["code", *marks])}"><code>{body}</code></pre>'
 

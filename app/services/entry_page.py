@@ -92,6 +92,8 @@ class EntryPage(Public):
     trigger: RunRecord | None
     """The newest release's trigger run."""
     fix: RunRecord | None
+    example: list[Snippet]
+    """Broken and fixed, if there are such."""
     snippets: list[Snippet]
     changes: list[HistoryRow]
     devices: list[str]
@@ -113,6 +115,7 @@ def entry_page(record: EntryRecord) -> EntryPage:
         matrix=_matrix(record),
         trigger=trigger,
         fix=fix,
+        example=_example(record),
         snippets=_snippets(record),
         changes=_changes(record.history),
         devices=sorted({run.device for run in record.evidence}),
@@ -202,26 +205,33 @@ def _snippets(record: EntryRecord) -> list[Snippet]:
         ("Type guard", "Ask whether it fits", record.type_guard),
         ("Try and except", "Catch this one and nothing else", record.try_catch_pattern),
     )
+    return [_snippet(record, heading, about, code) for heading, about, code in wanted if code]
+
+
+def _example(record: EntryRecord) -> list[Snippet]:
+    """The broken and the fixed code."""
+    example = record.example_fix
+    if example is None:
+        return []
+    return [
+        _snippet(record, "Example fix (broken)", "Broken", example.broken),
+        _snippet(record, "Example fix (fixed)", "Fixed", example.fixed),
+    ]
+
+
+def _snippet(record: EntryRecord, heading: str, about: str, code: str) -> Snippet:
+    """A piece of code with what the newest run of it showed."""
     newest = sorted(record.evidence, key=lambda run: subject_order(run.subject), reverse=True)
-    found = []
-    for heading, about, code in wanted:
-        if not code:
-            continue
-        run = next((r for r in newest if any(c.get("section") == heading for c in r.claims)), None)
-        claims = [c for c in run.claims if c.get("section") == heading] if run else []
-        found.append(
-            Snippet(
-                heading=heading,
-                about=about,
-                code=code,
-                claims=[
-                    SnippetClaim.model_validate({**c, "ok": bool(c.get("ok"))}) for c in claims
-                ],
-                subject=run.subject if run else None,
-                run_id=run.id if run else None,
-            )
-        )
-    return found
+    run = next((r for r in newest if any(c.get("section") == heading for c in r.claims)), None)
+    claims = [c for c in run.claims if c.get("section") == heading] if run else []
+    return Snippet(
+        heading=heading,
+        about=about,
+        code=code,
+        claims=[SnippetClaim.model_validate({**c, "ok": bool(c.get("ok"))}) for c in claims],
+        subject=run.subject if run else None,
+        run_id=run.id if run else None,
+    )
 
 
 def _changes(history: list[HistoryStep]) -> list[HistoryRow]:

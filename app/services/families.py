@@ -16,6 +16,7 @@ from app.settings import DATA_DIR
 
 FOLDER = DATA_DIR / "families"
 PER_PAGE = 50
+_ADVICE = "What usually fixes it"
 
 
 class FamilyRow(Public):
@@ -39,6 +40,14 @@ class FamilySection(Public):
     """A piece of a family's text."""
 
     heading: str
+    text: str
+    """Markdown."""
+
+
+class FamilyAdvice(Public):
+    """General advice against a failure class."""
+
+    title: str
     text: str
     """Markdown."""
 
@@ -68,6 +77,15 @@ def families(folder: Path = FOLDER) -> dict[str, FamilyFile]:
 @lru_cache(maxsize=4)
 def _read(folder: Path, _stamp: int) -> dict[str, FamilyFile]:
     return read_family_files(folder)
+
+
+def family_advice(tag: str | None) -> FamilyAdvice | None:
+    """What usually fixes errors of a family; None for no family, or one that says nothing."""
+    family = families().get(tag or "")
+    if family is None:
+        return None
+    text = next((t for heading, t in family.sections if heading == _ADVICE), None)
+    return FamilyAdvice(title=family.facts.title, text=text) if text else None
 
 
 def family_list(db: Session) -> FamilyList:

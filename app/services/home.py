@@ -133,6 +133,8 @@ def _claims(db: Session) -> tuple[int, int]:
     done = still_open = 0
     for slug, content in db.exec(select(Explanation.slug, Explanation.content)):
         wanted = [c["run"] for c in content.get("corrections", [])]
+        if content.get("example_fix"):
+            wanted += ["Example fix (broken)", "Example fix (fixed)"]
         for key, heading in (
             ("validation_code", "Validation code"),
             ("type_guard", "Type guard"),

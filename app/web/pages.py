@@ -15,6 +15,7 @@ from app.models import Entry
 from app.services.entries import dataset_version, entry_record
 from app.services.entry_page import EntryPage, entry_page
 from app.services.facets import facets_of
+from app.services.families import family_advice
 from app.services.listing import ListQuery, list_errors
 from app.services.reproducers import find_reproducer
 from app.services.resolve import resolve
@@ -87,10 +88,16 @@ def _markdown(db: Session, found: Entry, settings: Settings) -> Rendered:
     return rendered(text, MARKDOWN)
 
 
-def _facts(db: Session, page: EntryPage, settings: Settings) -> dict[str, str]:
+def _facts(db: Session, page: EntryPage, settings: Settings) -> dict[str, object]:
     record = page.record
     why = record.documentation.removeprefix(record.meaning).strip()
-    return {"dataset": dataset_version(db), "site": site_address(settings), "why": why}
+    advice = None if record.explained else family_advice(record.background_tag)
+    return {
+        "dataset": dataset_version(db),
+        "site": site_address(settings),
+        "why": why,
+        "advice": advice,
+    }
 
 
 def _source(_db: Session, found: Entry, _settings: Settings) -> Rendered:

@@ -11,7 +11,13 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from app.knowledge.markdown import code_html, inline_html, markdown_html, plain_text
+from app.knowledge.markdown import (
+    code_html,
+    inline_html,
+    markdown_html,
+    numbered_html,
+    plain_text,
+)
 from app.scanner.templates import Hole, parse
 from app.settings import PROJECT_ROOT, TEMPLATES_DIR, Settings
 
@@ -59,6 +65,7 @@ def environment() -> Environment:
         "inline": lambda text: Markup(inline_html(text)),  # noqa: S704  # sanitised by nh3
         "words": plain_text,
         "code": lambda text, language="python": Markup(code_html(text, language)),  # noqa: S704  # escaped by Pygments
+        "numbered": lambda code, first, at: Markup(numbered_html(code, first, at)),  # noqa: S704  # escaped by Pygments
         "severity": lambda key: SEVERITIES.get(key, key),
         "status": lambda key: _STATUS_WORDS.get(key, key),
         "number": lambda value: f"{value:,}",

@@ -23,7 +23,9 @@ function copyButtons(root) {
 
 // A launch-line difference is copied as what to type: its added lines.
 function copied(pre) {
-  const text = pre.innerText.replace(/\n$/, "");
+  const plain = pre.cloneNode(true);
+  for (const number of plain.querySelectorAll(".ln")) number.remove();
+  const text = plain.textContent.replace(/\n$/, "");
   if (!pre.classList.contains("diff")) return text;
   const lines = text.split("\n");
   return lines.filter((l) => !/^-/.test(l)).map((l) => l.replace(/^[+ ] ?/, "")).join("\n");
