@@ -97,11 +97,34 @@ def test_the_slash_leads_to_the_box_and_copy_copies(address: str, tmp_path: Path
         assert complaints(browser) == []
 
 
+def test_results_come_while_one_types_and_the_keyboard_is_enough(
+    address: str, tmp_path: Path
+) -> None:
+    """Slash, words, arrows and Enter lead to an entry; the box says what a pasted text is."""
+    with chromium(tmp_path) as browser:
+        browser.get(address)
+        browser.find_element(By.TAG_NAME, "body").send_keys("/")
+        box = browser.switch_to.active_element
+        assert box.get_attribute("name") == "text"
+        box.send_keys("scratch steps intermediate_ssm")
+        wait_for(browser, "[data-hits] a", "KDA verify needs")
+        box.send_keys(Keys.ARROW_DOWN, Keys.ENTER)
+        wait_for(browser, "h1", "KDA verify needs {draft_token_num} scratch steps")
+        assert browser.current_url == f"{address}/errors/{KDA}"
+        browser.back()
+        box = browser.find_element(By.NAME, "text")
+        box.clear()
+        box.send_keys("python -m sglang.launch_server --tp 2")
+        wait_for(browser, "[data-seen]", "A launch line")
+        assert complaints(browser) == []
+
+
 @pytest.mark.parametrize("width", [320, 360, 768, 1440])
 def test_nothing_sticks_out_of_a_page(address: str, tmp_path: Path, width: int) -> None:
     """No page scrolls sideways, from a small phone to a desk."""
     pages = ["/", "/errors", f"/errors/{KDA}", "/errors/stale-speculative-width", "/families",
-             "/families/capacity-exceeded", "/releases", "/about", "/errors/none"]  # fmt: skip
+             "/families/capacity-exceeded", "/releases", "/about", "/errors/none",
+             "/diagnose", "/preflight"]  # fmt: skip
     with chromium(tmp_path, width=width) as browser:
         for path in pages:
             browser.get(address + path)
