@@ -19,7 +19,7 @@ _PROMPTS: Final = tuple(
         r"PS [A-Z]:\\[^>\n]*>[ \t]*",
         r"In \[\d*\]:[ \t]*",
         r"\([\w.-]+\)[ \t]*[$#][ \t]+",  # (venv) $
-        r"(?:\$|>>>|❯|➜)[ \t]+",
+        "(?:\\$|>>>|\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}|➜)[ \t]+",
         r">[ \t]+(?=--|[A-Za-z])",  # a quoted mail, the continuation prompt of bash
         r"%%(?:bash|sh|shell)\b[^\n]*",
         r"![ \t]*(?=[A-Za-z_])",

@@ -30,7 +30,8 @@ ARGUMENT_LIMIT: Final = 2000
 _EXPORTS: Final = frozenset({"export", "setenv", "set", "declare", "typeset"})
 _DEPTH: Final = 4
 _HOLE_WORDS: Final = regex.compile(
-    r"<[A-Za-z_][\w .:/-]*>$|(?:/?path/to/|your[-_ /]|YOUR[-_]|\[[A-Za-z][\w -]*\]$|xxx+$|\{[A-Za-z_]\w*\}$)\S*"
+    r"<[A-Za-z_][\w .:/-]*>$"
+    r"|(?:/?path/to/|your[-_ /]|YOUR[-_]|\[[A-Za-z][\w -]*\]$|xxx+$|\{[A-Za-z_]\w*\}$)\S*"
 )
 _ELLIPSIS: Final = frozenset({"...", "[...]", "\N{HORIZONTAL ELLIPSIS}", "....", "[OPTIONS]"})
 
@@ -99,10 +100,10 @@ def parse_all(text: str) -> list[Command]:
         )
     if "\0" in text:
         raise BadInputError("The text holds NUL bytes: it is not a command line.")
-    others: list[Other] = []
-    commands = list(_from_manifests(text, others)) or list(_from_shell(text, others))
+    reader = _Reader(text)
+    commands = list(reader.from_manifests()) or list(reader.from_shell())
     if not commands:
-        raise BadInputError(_not_a_launch(others))
+        raise BadInputError(_not_a_launch(reader.others))
     for command in commands:
         if len(command.argv) > ARGUMENT_LIMIT:
             raise TooLargeError(f"The line has more than {ARGUMENT_LIMIT:,} arguments.")
@@ -128,62 +129,71 @@ def _not_a_launch(others: list[Other]) -> str:
     return f"{what}. Preflight reads {known}.{hint}"
 
 
-def _from_manifests(text: str, others: list[Other]) -> Iterator[Command]:
-    for manifest in read_manifest(text) or read_exec_form(text):
-        if manifest.shell is not None:
-            yield from _from_source(manifest.shell, dict(manifest.env), manifest, others, 1, text)
-            continue
-        if manifest.flags_only:
-            launch = Launch("launch_server", "python -m sglang.launch_server", 0)
-            command = _build(manifest.words, launch, manifest.env, manifest.notes)
-            command.as_yaml = True
-            yield command
-            continue
-        found = find_program(manifest.words)
-        if isinstance(found, Launch):
-            env, notes = handed_on(manifest.words[: found.first])
-            notes = [*manifest.notes, *notes]
-            yield _build(manifest.words, found, manifest.env | env, notes)
-        elif isinstance(found, Nested):
-            yield from _from_source(found.source, dict(manifest.env), manifest, others, 1, text)
-        elif found is not None:
-            others.append(found)
+class _Reader:
+    """Goes through a pasted text; remembers what it found that is no launch."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.others: list[Other] = []
 
-def _from_shell(text: str, others: list[Other]) -> Iterator[Command]:
-    source, notes = clean(text)
-    yield from _from_source(source, {}, Manifest(notes=notes), others, 0, text)
+    def from_manifests(self) -> Iterator[Command]:
+        """Launches in Compose files, Kubernetes manifests, exec forms and flags as YAML."""
+        for manifest in read_manifest(self.text) or read_exec_form(self.text):
+            if manifest.shell is not None:
+                yield from self._statements(manifest.shell, manifest, 1)
+                continue
+            if manifest.flags_only:
+                launch = Launch("launch_server", "python -m sglang.launch_server", 0)
+                command = _build(manifest.words, launch, manifest.env, manifest.notes)
+                command.as_yaml = True
+                yield command
+                continue
+            found = find_program(manifest.words)
+            if isinstance(found, Launch):
+                env, notes = handed_on(manifest.words[: found.first])
+                notes = [*manifest.notes, *notes]
+                yield _build(manifest.words, found, manifest.env | env, notes)
+            elif isinstance(found, Nested):
+                yield from self._statements(found.source, manifest, 1)
+            elif found is not None:
+                self.others.append(found)
 
+    def from_shell(self) -> Iterator[Command]:
+        """Launches in a shell text."""
+        source, notes = clean(self.text)
+        yield from self._statements(source, Manifest(notes=notes), 0)
 
-def _from_source(
-    source: Source,
-    env: dict[str, str],
-    manifest: Manifest,
-    others: list[Other],
-    depth: int,
-    text: str,
-) -> Iterator[Command]:
-    variables: dict[str, str] = dict(env)
-    lexer = Lexer(source, variables)
-    at = 0
-    for words, _ in lexer.statements():
-        begun, at = at, lexer.i
-        if not words or _assigns(words, env, variables):
-            continue
-        found = find_program(words)
-        if isinstance(found, Launch):
-            passed, notes = handed_on(words[: found.first])
-            command = _build(words, found, env | passed, [*manifest.notes, *lexer.notes, *notes])
-            _note_unexported(command, variables, env)
-            if depth == 0:
-                command.before, command.after = _around(text, words, found, source, begun, lexer.i)
-            yield command
-        elif isinstance(found, Nested) and depth < _DEPTH:
-            passed, notes = handed_on(words)
-            inner = Manifest(notes=[*manifest.notes, *lexer.notes, *notes])
-            yield from _from_source(found.source, env | passed, inner, others, depth + 1, text)
-        elif isinstance(found, Other):
-            others.append(found)
+    def _statements(self, source: Source, given: Manifest, depth: int) -> Iterator[Command]:
+        """Launches in one source; `given` are the variables and notes from around it."""
+        env = dict(given.env)
+        variables = dict(env)
+        lexer = Lexer(source, variables)
+        for words, _ in lexer.statements():
+            if not words or _assigns(words, env, variables):
+                continue
+            found = find_program(words)
+            if isinstance(found, Launch):
+                passed, notes = handed_on(words[: found.first])
+                command = _build(words, found, env | passed, [*given.notes, *lexer.notes, *notes])
+                _note_unexported(command, variables, env)
+                if depth == 0:
+                    command.before, command.after = self._around(words, found)
+                yield command
+            elif isinstance(found, Nested) and depth < _DEPTH:
+                passed, notes = handed_on(words)
+                inner = Manifest(env=env | passed, notes=[*given.notes, *lexer.notes, *notes])
+                yield from self._statements(found.source, inner, depth + 1)
+            elif isinstance(found, Other):
+                self.others.append(found)
+
+    def _around(self, words: list[Word], launch: Launch) -> tuple[str, str]:
+        """The pasted text before the first argument, and what follows the last one on its line."""
+        first = words[launch.first].start if launch.first < len(words) else words[-1].end
+        last = words[-1].end
+        line_end = self.text.find("\n", last)
+        stop = line_end if line_end >= 0 else len(self.text)
+        after = self.text[last:stop].rstrip("\\ \t\r")
+        return self.text[words[0].start : first], "" if after.lstrip().startswith("#") else after
 
 
 def _assigns(words: list[Word], env: dict[str, str], variables: dict[str, str]) -> bool:
@@ -248,16 +258,3 @@ def _build(words: list[Word], launch: Launch, env: dict[str, str], notes: list[s
 def _says_diffusion(argv: list[str]) -> bool:
     joined = " ".join(argv)
     return regex.search(r"--model-type[ =]diffusion\b", joined) is not None
-
-
-def _around(
-    text: str, words: list[Word], launch: Launch, source: Source, begun: int, ended: int
-) -> tuple[str, str]:
-    """The pasted text before the first argument and after the last one, within the statement."""
-    start = max(words[0].start, source.at(begun) if begun < len(source.text) else 0)
-    first = words[launch.first].start if launch.first < len(words) else words[-1].end
-    last = words[-1].end
-    end = source.at(ended - 1) + 1 if 0 < ended <= len(source.text) else len(text)
-    line_end = text.find("\n", last)
-    stop = min(x for x in (end, line_end if line_end >= 0 else len(text), len(text)) if x >= last)
-    return text[start:first], text[last:stop].rstrip("\\ \t\r\n")

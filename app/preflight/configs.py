@@ -144,9 +144,8 @@ def read_cache(model: str, environ: Mapping[str, str] | None = None) -> ModelCon
     if not regex.fullmatch(r"[\w.-]+(?:/[\w.-]+)?", model):
         return None
     env = os.environ if environ is None else environ
-    home = env.get("HF_HOME") or os.path.join(
-        env.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "huggingface"
-    )
+    cache = env.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    home = env.get("HF_HOME") or str(Path(cache) / "huggingface")
     hub = Path(env.get("HF_HUB_CACHE") or env.get("HUGGINGFACE_HUB_CACHE") or Path(home) / "hub")
     repository = hub / f"models--{model.replace('/', '--')}"
     try:

@@ -21,7 +21,7 @@ _UNRECOGNIZED: Final = regex.compile(r"unrecognized arguments: (.*)", regex.DOTA
 
 @functools.cache
 def known_flags() -> dict[str, Any]:
-    """The file's content: {"releases": {program: [...]}, "flags": {program: {flag: [[from, to]]}}}."""
+    """`{"releases": {program: [...]}, "flags": {program: {flag: [[from, to]]}}}` of the file."""
     try:
         content: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def releases_with(flag: str, program: str) -> list[str]:
 
 
 def came_or_went(flag: str, program: str, version: str) -> str:
-    """"`--x` came with 0.5.18" or "was last in 0.5.18", for a flag that `version` lacks."""
+    """Since or until when there is a flag that `version` lacks, in a sentence."""
     having = releases_with(flag, program)
     if not having or version in having:
         return ""

@@ -1,6 +1,7 @@
 """Which GPU is a line meant for? The one that is asked for, or what the line itself says."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from app.exceptions import BadInputError
@@ -43,6 +44,7 @@ ALIASES: Final = {
     "none": "cpu",
 }
 DEFAULT: Final = "h200"
+DEFAULT_AMD: Final = "mi300x"
 _BLACKWELL: Final = (
     "trtllm_mha",
     "trtllm_mla",
@@ -78,7 +80,7 @@ def named_gpu(name: str) -> str:
 def assumed_gpu(argv: Sequence[str]) -> tuple[str, str]:
     """The GPU that a line without `--gpu` is checked for, and a note that says so."""
     words = {w.lower() for word in argv for w in word.split("=")}
-    device = next((b for a, b in zip(argv, argv[1:], strict=False) if a == "--device"), "")
+    device = next((b for a, b in pairwise(argv) if a == "--device"), "")
     if device == "cpu" or words & set(_CPU):
         gpu, why = "cpu-amx", "the line asks for the CPU"
     elif words & set(_AMD):
@@ -88,6 +90,3 @@ def assumed_gpu(argv: Sequence[str]) -> tuple[str, str]:
     else:
         gpu, why = DEFAULT, "no GPU was named"
     return gpu, f"Checked for {GPUS[gpu]}: {why}. Name yours with --gpu."
-
-
-DEFAULT_AMD: Final = "mi300x"

@@ -13,13 +13,15 @@ import yaml
 from app.preflight.shell import Source, Word
 
 _KEYS: Final = regex.compile(
-    r"^[ \t]*(?:-[ \t]+)?[\"']?(?:command|args|entrypoint|containers|services|image|spec|env)[\"']?[ \t]*:",
+    r"^[ \t]*(?:-[ \t]+)?[\"']?"
+    r"(?:command|args|entrypoint|containers|services|image|spec|env)[\"']?[ \t]*:",
     regex.MULTILINE | regex.IGNORECASE,
 )
 _FLAGS_AS_YAML: Final = regex.compile(
     r"^(?:model[-_]path|model|tp(?:[-_]size)?|config)[ \t]*:", regex.MULTILINE
 )
 _LIST: Final = regex.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]", regex.DOTALL)
+_COMMANDS: Final = ("entrypoint", "command", "args")
 _TEMPLATE: Final = regex.compile(r"\{\{(.*?)\}\}", regex.DOTALL)
 
 
@@ -74,39 +76,37 @@ def read_exec_form(text: str) -> list[Manifest]:
 
 
 def _containers(node: yaml.Node, text: str) -> Iterator[Manifest]:
-    if isinstance(node, yaml.MappingNode):
-        entries = {k.value: v for k, v in node.value if isinstance(k, yaml.ScalarNode)}
-        lowered = {str(k).lower(): v for k, v in entries.items()}
-        parts = [lowered[k] for k in ("entrypoint", "command", "args") if k in lowered]
-        if parts and any(isinstance(p, yaml.ScalarNode | yaml.SequenceNode) for p in parts):
-            manifest = _container(parts, text)
-            if manifest is not None:
-                for key in ("environment", "env"):
-                    if key in lowered:
-                        manifest.env |= _environment(lowered[key], manifest.notes)
-                if any(k in lowered for k in ("env_file", "envfrom")):
-                    manifest.notes.append(
-                        "env_file/envFrom is not read: what it sets is not known here."
-                    )
-                yield manifest
-                return
-        for child in entries.values():
-            yield from _containers(child, text)
-    elif isinstance(node, yaml.SequenceNode):
+    """Every mapping with a command, at any depth."""
+    if isinstance(node, yaml.SequenceNode):
         for child in node.value:
             if isinstance(child, yaml.MappingNode):
                 yield from _containers(child, text)
+        return
+    if not isinstance(node, yaml.MappingNode):
+        return
+    entries = {str(k.value).lower(): v for k, v in node.value if isinstance(k, yaml.ScalarNode)}
+    manifest = _container([entries[k] for k in _COMMANDS if k in entries], text)
+    if manifest is None:
+        for child in entries.values():
+            yield from _containers(child, text)
+        return
+    for key in ("environment", "env"):
+        if key in entries:
+            manifest.env |= _environment(entries[key], manifest.notes)
+    if "env_file" in entries or "envfrom" in entries:
+        manifest.notes.append("env_file/envFrom is not read: what it sets is not known here.")
+    yield manifest
 
 
 def _container(parts: list[yaml.Node], text: str) -> Manifest | None:
+    """Entry point, command and arguments as one command."""
     words: list[Word] = []
     for part in parts:
         if isinstance(part, yaml.ScalarNode):
             word = _scalar(part, text, 0)
-            if not words:
+            if len(parts) == 1:
                 # Compose splits a string command as a shell would.
-                if len(parts) == 1:
-                    return Manifest(shell=Source(word.text, tuple(word.offsets)))
+                return Manifest(shell=Source(word.text, tuple(word.offsets)))
             words.append(word)
         elif isinstance(part, yaml.SequenceNode):
             words += [w for n in part.value for w in _words(n, text, 0)]
@@ -151,31 +151,26 @@ def _block(value: str, text: str, start: int, end: int) -> list[int]:
 
 
 def _environment(node: yaml.Node, notes: list[str]) -> dict[str, str]:
-    env: dict[str, str] = {}
+    """`NAME: value`, `- NAME=value` and Kubernetes' `- name: / value:`."""
+    pairs: list[tuple[str, str | None]] = []
     if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if isinstance(value, yaml.ScalarNode):
-                env[str(key.value)] = str(value.value)
+        pairs = [(str(k.value), _text(v)) for k, v in node.value]
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            if isinstance(item, yaml.ScalarNode):
+            if isinstance(item, yaml.MappingNode):
+                named = {str(k.value): v for k, v in item.value}
+                pairs.append((_text(named.get("name")) or "", _text(named.get("value"))))
+            else:
                 name, given, value = str(item.value).partition("=")
-                if given:
-                    env[name] = value
-                else:
-                    notes.append(
-                        f"{name} is handed on from the caller's environment: not known here."
-                    )
-            elif isinstance(item, yaml.MappingNode):
-                pair = {str(k.value): v for k, v in item.value}
-                name_node, value_node = pair.get("name"), pair.get("value")
-                if name_node is not None and isinstance(value_node, yaml.ScalarNode):
-                    env[str(name_node.value)] = str(value_node.value)
-                elif name_node is not None:
-                    notes.append(
-                        f"{name_node.value} comes from elsewhere (valueFrom): not known here."
-                    )
-    return env
+                pairs.append((name, value if given else None))
+    for name, found in pairs:
+        if name and found is None:
+            notes.append(f"{name} is set elsewhere than in this text: not known here.")
+    return {name: found for name, found in pairs if name and found is not None}
+
+
+def _text(node: yaml.Node | None) -> str | None:
+    return str(node.value) if isinstance(node, yaml.ScalarNode) else None
 
 
 def _from_list(node: yaml.SequenceNode, text: str) -> list[Manifest]:

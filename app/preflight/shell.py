@@ -33,12 +33,15 @@ BLANKS: Final = frozenset(" \t\r\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{ID
 INVISIBLE: Final = frozenset("\N{ZERO WIDTH SPACE}\N{ZERO WIDTH NO-BREAK SPACE}\N{WORD JOINER}")
 
 _CONTINUATION: Final = regex.compile(r"[\\^`](?P<blanks>[ \t\xa0]*)\r?\n")
+_BLANK_LINES: Final = regex.compile(r"[ \t\r\xa0\n]*+")
+_LAST_BACKSLASH: Final = regex.compile(r"\\\s*+\Z")
 _COMMENT_LINE: Final = regex.compile(r"[ \t\xa0]*#[^\n]*(?:\n|$)")
 _PLACEHOLDER: Final = regex.compile(r"<(?![<(&])[^<>\n|&;]{1,60}>|\{\{[^{}\n]{1,80}\}\}")
 _REDIRECTION: Final = regex.compile(r"(?:\d|&)?>>?(?:&\d|&-|\|)?|<<?<?")
 _VARIABLE: Final = regex.compile(
     r"\$(?:\{(?P<braced>[A-Za-z_]\w*)(?:(?::?-)(?P<default>[^}]*))?[^}]*\}|(?P<plain>[A-Za-z_]\w*))"
 )
+_QUERY: Final = regex.compile(r"\?\S*$")
 _SEPARATORS: Final = ("&&", "||", ";;", ";", "|&", "|", "&")
 
 
@@ -123,7 +126,7 @@ class Lexer:
         m = _CONTINUATION.match(self.text, self.i)
         if m is None:
             # A lone backslash at the very end, or before blanks only, continues nothing.
-            if self.text[self.i] == "\\" and not self.text[self.i + 1 :].strip():
+            if _LAST_BACKSLASH.match(self.text, self.i):
                 self.i = len(self.text)
                 return True
             return False
@@ -140,10 +143,12 @@ class Lexer:
         return True
 
     def _goes_on(self) -> bool:
-        rest = self.text[self.i :]
-        while (comment := _COMMENT_LINE.match(rest)) is not None and comment.end():
-            rest = rest[comment.end() :]
-        head = rest.lstrip(" \t\r\xa0\n")[:3]
+        at = self.i
+        while (comment := _COMMENT_LINE.match(self.text, at)) is not None and comment.end() > at:
+            at = comment.end()
+        blanks = _BLANK_LINES.match(self.text, at)
+        at = blanks.end() if blanks else at
+        head = self.text[at : at + 3]
         return bool(head) and (head[0] == "-" or head[0] in DASHES) and not head.startswith("---")
 
     def _comment(self, *, inside: bool) -> None:
@@ -181,29 +186,20 @@ class Lexer:
     def _word(self) -> Word | None:
         word = Word(start=self.source.at(self.i))
         begun = self.i
-        while self.i < len(self.text):
+        while self.i < len(self.text) and not self._word_ends(self.text[self.i]):
             c = self.text[self.i]
-            if c in BLANKS or c in "\n;|" or (c in "&>" and not self._inside_url()):
-                break
-            if c in "\\^`" and _CONTINUATION.match(self.text, self.i):
-                break
-            if c in INVISIBLE:
-                self.i += 1
-                continue
             placeholder = _PLACEHOLDER.match(self.text, self.i)
             if placeholder:
                 word.holes.append(placeholder.group())
                 for i in range(self.i, placeholder.end()):
                     word.add(self.text[i], self.source.at(i))
                 self.i = placeholder.end()
-            elif c == "<":
-                break
             elif c in QUOTES:
                 self._quoted(word, c)
             elif c == "\\" and self.i + 1 < len(self.text):
                 word.add(self.text[self.i + 1], self.source.at(self.i + 1))
                 self.i += 2
-            elif c == "$" or (c == "`" and "`" in self.text[self.i + 1 :]):
+            elif c == "$" or (c == "`" and self.text.find("`", self.i + 1) > 0):
                 self._expansion(word)
             else:
                 self._plain(word, c)
@@ -213,10 +209,25 @@ class Lexer:
         word.end = self.source.at(self.i - 1) + 1
         return word
 
+    def _word_ends(self, c: str) -> bool:
+        if c in BLANKS or c in "\n;|":
+            return True
+        if c in "&>":
+            return not self._inside_url()
+        if c == "<":
+            return _PLACEHOLDER.match(self.text, self.i) is None
+        return c in "\\^`" and _CONTINUATION.match(self.text, self.i) is not None
+
     def _inside_url(self) -> bool:
-        return self.text[self.i] == "&" and regex.search(r"\?\S*$", self.text[: self.i]) is not None
+        return (
+            self.text[self.i] == "&"
+            and _QUERY.search(self.text[max(0, self.i - 300) : self.i]) is not None
+        )
 
     def _plain(self, word: Word, c: str) -> None:
+        if c in INVISIBLE:
+            self.i += 1
+            return
         if c in DASHES and word.text.strip("-") == "":
             dashes = DASHES[c] if not word.text or DASHES[c] == "-" else "-"
             self.note(f"The dash {c} before a flag was read as {dashes}.")

@@ -28,7 +28,30 @@ _CONTAINERS: Final = frozenset(
     {"docker", "podman", "nerdctl", "singularity", "apptainer", "enroot"}
 )
 _PREFIXES: Final = frozenset(
-    ["sudo", "env", "nohup", "exec", "time", "nice", "ionice", "setsid", "stdbuf", "command", "caffeinate", "timeout", "numactl", "taskset", "chrt", "unbuffer", "script", "then", "do", "else", "!", "{"]
+    [
+        "sudo",
+        "env",
+        "nohup",
+        "exec",
+        "time",
+        "nice",
+        "ionice",
+        "setsid",
+        "stdbuf",
+        "command",
+        "caffeinate",
+        "timeout",
+        "numactl",
+        "taskset",
+        "chrt",
+        "unbuffer",
+        "script",
+        "then",
+        "do",
+        "else",
+        "!",
+        "{",
+    ]
 )
 _OTHERS: Final = {
     "vllm": "vLLM",
@@ -85,7 +108,7 @@ def find_program(words: list[Word]) -> Launch | Nested | Other | None:
             return launch
         if i and (word.quoted or len(word.offsets) > 1) and _is_command_text(words, i):
             return Nested(Source(word.text, tuple(word.offsets)))
-    if words and words[0].text.startswith("--") and len(words[0].text) > 2:
+    if words and regex.match(r"--\w", words[0].text):
         return Launch(
             "launch_server",
             "python -m sglang.launch_server",
@@ -182,14 +205,15 @@ def handed_on(words: list[Word]) -> tuple[dict[str, str], list[str]]:
     """
     env: dict[str, str] = {}
     notes: list[str] = []
-    leading = True
+    leading, after_env = True, False
     for i, word in enumerate(words):
         before = words[i - 1].text if i else ""
         pair = assignment(word)
         if pair and (leading or before in ("-e", "--env", "-x")):
             env[pair[0]] = pair[1]
         elif word.text in _PREFIXES:
-            leading = True
+            # `env -u NAME A=1 program`: everything up to the program is env's.
+            leading, after_env = True, after_env or word.text == "env"
         elif leading and word.text.startswith("-"):
             continue
         elif before in ("-e", "--env", "-x") and regex.fullmatch(r"[A-Za-z_]\w*", word.text):
@@ -203,7 +227,7 @@ def handed_on(words: list[Word]) -> tuple[dict[str, str], list[str]]:
                 env |= _exports(word.text.removeprefix("--export="))
             elif word.text.startswith("--env-file"):
                 notes.append("The file of --env-file is not read: what it sets is not known here.")
-            leading = False
+            leading = after_env
     return env, notes
 
 

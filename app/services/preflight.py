@@ -1,8 +1,8 @@
 """Would this launch line be refused, by the release's own checks?
 
 `check` is the one question; the command line and the site both ask it. The line is read here
-(`app.preflight`), checked behind the wall (`reproducers.launch`), and what comes back is joined with
-the catalog: the entry of each refusal, the corrected line, the releases in which it holds.
+(`app.preflight`), checked behind the wall (`reproducers.launch`), and what comes back is joined
+with the catalog: the entry of each refusal, the corrected line, the releases in which it holds.
 """
 
 import time

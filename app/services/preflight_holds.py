@@ -1,4 +1,4 @@
-"""In which releases does a line meet a finding: "refused in 0.5.16 to 0.5.19, accepted from 0.5.20"?"""
+"""In which releases does a line meet a finding: "refused in 0.5.16, accepted from 0.5.17"."""
 
 from collections.abc import Mapping, Sequence
 

@@ -8,7 +8,6 @@ from app.preflight.command import Command
 from app.preflight.difference import difference, rendered
 from app.preflight.models import Models
 from app.preflight.report import Finding, Holds, Report, Skipped, Verdict
-
 from app.services.preflight_holds import by_asking, by_parsers
 from app.services.preflight_running import Answer
 from app.wheels import Wheel
@@ -42,11 +41,12 @@ class Asked:
 def report_of(asked: Asked, answer: Answer, wheel: Wheel) -> Report:
     """The answer to a question."""
     main = answer.main
+    asked.program = str(main.get("program") or asked.program)
     findings = _errors(asked, answer, wheel)
     report = Report(
         release=asked.release,
         gpu=asked.gpu,
-        program=str(main.get("program") or asked.program),
+        program=asked.program,
         argv=asked.command.argv,
         env=asked.command.env,
         notes=list(asked.notes) + [str(n) for n in main.get("notes", ())],
@@ -183,8 +183,10 @@ def position(text: str, start: int, end: int) -> dict[str, int]:
 
 def _skipped(asked: Asked, main: dict[str, Any]) -> list[Skipped]:
     found = list(asked.skipped)
-    for dropped in main.get("dropped", ()):
-        found.append(Skipped(check=dropped["flag"], missing=f"a value for {dropped['text']}"))
+    found += [
+        Skipped(check=dropped["flag"], missing=f"a value for {dropped['text']}")
+        for dropped in main.get("dropped", ())
+    ]
     panel = main.get("panel", ())
     for model in asked.models.unknown:
         tried = ", ".join(p["about"] for p in panel if p["state"] == "pass")

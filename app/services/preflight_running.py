@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -76,7 +76,7 @@ def run(
     cancel = threading.Event()
     timer = threading.Timer(patience, cancel.set) if patience is not None else None
     started = time.monotonic()
-    with closing(stream(request, cancel=cancel)) as messages:
+    with closing(_messages(request, cancel)) as messages:
         for message in messages:
             if isinstance(message, Event):
                 _take(answer, message, on_event)
@@ -91,6 +91,10 @@ def run(
         why = str(answer.main.get("died") or "it ended without an answer")
         raise UnavailableError(f"The check of {request.subject.name} could not be run: {why}")
     return answer
+
+
+def _messages(request: Request, cancel: threading.Event) -> Generator[Event | Result, None, None]:
+    yield from stream(request, cancel=cancel)
 
 
 def _take(answer: Answer, event: Event, on_event: Callable[[str], None] | None) -> None:

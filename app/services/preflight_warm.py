@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from app.preflight.configs import preset_for
 from app.runs import stream
 from app.services.preflight_running import Answer, request_for
 from app.settings import Settings
@@ -166,8 +167,6 @@ class WarmPool:
 
 def _warm_up(gpu: str) -> dict[str, Any]:
     """A plain line: its check imports what every check imports."""
-    from app.preflight.configs import preset_for
-
     config = preset_for(_WARM_UP[1])
     return {
         "program": "launch_server",

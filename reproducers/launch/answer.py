@@ -5,8 +5,8 @@ Payload: `task` (`check`, `options` or `warm`), `program`, `argv`, `env`, `gpu`,
 "text"}], configurations that stand for the kinds of models), `translations`, `whole`, and
 `others` ([{"version", "root"}]): releases on which each finding is asked for as well.
 
-The main answer is sent as an event as soon as it is there, since asking other releases takes longer;
-what these say follows as events.
+The main answer is sent as an event as soon as it is there, since asking other releases takes
+longer; what these say follows as events.
 """
 
 import os

@@ -89,8 +89,8 @@ def _all(message: str, conditions: Conditions, line: Line) -> Iterator[Change | 
             yield with_value(line.argv, line.options, option, None)
     yield from _listed_values(message, flags, line)
     for piece in line.pieces:
-        option = piece.option
-        if option and option.dest not in _KEPT | _LAST and piece not in set_here:
+        own = piece.option
+        if own and own.dest not in _KEPT | _LAST and piece not in set_here:
             yield without(line.argv, piece)
     for piece in set_here:
         if piece not in light:
@@ -98,7 +98,7 @@ def _all(message: str, conditions: Conditions, line: Line) -> Iterator[Change | 
 
 
 def _weight(piece: Piece) -> tuple[bool, bool]:
-    """What to take out first: a switch before a value, and of two switches the one that disables."""
+    """What to take out first: switches before values, and of those the ones that disable."""
     return not (piece.option and piece.option.is_flag), not piece.name.startswith("--disable")
 
 
@@ -132,8 +132,8 @@ def option_of(name: str, options: Options) -> Option | None:
 
 def _advised(message: str, flags: list[Option], line: Line) -> Iterator[Change]:
     """What the message itself says to set."""
-    for name, value in _ENV.findall(message):
-        value = value.rstrip(".")
+    for name, written in _ENV.findall(message):
+        value = written.rstrip(".")
         if line.env.get(name) != value:
             yield Change(line.argv, f"set {name}={value}", (name,), {name: value})
     for option in flags:
@@ -212,7 +212,7 @@ def _by_comparison(
             continue
         piece = line.piece(option)
         given = piece.values[0] if piece and piece.values else None
-        for value in _turned(comparison, conditions.required, given, line):
+        for value in _turned(comparison, given, line, required=conditions.required):
             if not _is_number(value) and value.lower() not in message.lower():
                 continue
             if not option.is_flag and (not option.choices or value in option.choices):
@@ -233,9 +233,10 @@ def _option_in(name: str, flags: list[Option], options: Options) -> Option | Non
 
 def _turned(
     comparison: Comparison,
-    required: bool,
     given: str | None,
-    line: Line,  # an assertion or not
+    line: Line,
+    *,
+    required: bool,
 ) -> Iterator[str]:
     sign, value = comparison.sign, comparison.value
     if sign == "%":

@@ -143,6 +143,6 @@ _NOTHING: Final = object()
 
 def _constant(node: ast.AST) -> Any:
     try:
-        return ast.literal_eval(node)  # type: ignore[arg-type]  # any node: it raises on others
+        return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError):
         return _NOTHING

@@ -201,7 +201,7 @@ class ConfigMapping(dict[str, Any]):
 
 
 class AutoConfig:
-    """transformers' AutoConfig: the class registered for the file's `model_type`, or a plain one."""
+    """transformers' AutoConfig: the class registered for a `model_type`, or a plain one."""
 
     @staticmethod
     def register(model_type: str, config: Any, exist_ok: bool = False) -> None:  # noqa: FBT001, FBT002  # transformers' signature

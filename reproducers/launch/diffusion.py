@@ -32,7 +32,7 @@ class Dict(dict[str, Any]):
     """addict.Dict: keys as attributes."""
 
     __getattr__ = dict.get
-    __setattr__ = dict.__setitem__  # type: ignore[assignment]  # as addict does
+    __setattr__ = dict.__setitem__
 
 
 def register_to_config(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,11 +1,10 @@
-"""A model hub that holds the given config.json files and nothing else: the substitute for
-huggingface_hub.
+"""A model hub that holds the given config.json files and nothing else.
 
-Nothing is downloaded. A file that was not given is reported as absent, in the hub's own exceptions.
+The declared substitute for huggingface_hub. Nothing is downloaded. A file that was not given is
+reported as absent, in the hub's own exceptions.
 """
 
 import logging
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -37,11 +36,15 @@ class RemoteEntryNotFoundError(EntryNotFoundError):
     """The repository on the hub has no such file."""
 
 
+class LocalTokenNotFoundError(OSError):
+    """There is no token, and none is needed."""
+
+
 class LocalEntryNotFoundError(EntryNotFoundError, FileNotFoundError, ValueError):
     """The local cache has no such file."""
 
 
-class OfflineModeIsEnabled(ConnectionError):
+class OfflineModeIsEnabled(ConnectionError):  # noqa: N818  # the hub's own name
     """The hub must not be asked."""
 
 
@@ -80,6 +83,11 @@ def snapshot_download(repo_id: Any = "", **_kwargs: Any) -> str:
     if _given(repo_id):
         return str(_write(repo_id))
     raise LocalEntryNotFoundError(f"{repo_id} was not given")
+
+
+def is_offline_mode() -> bool:
+    """The hub may be asked: it answers from what was given."""
+    return False
 
 
 def try_to_load_from_cache(*_args: Any, **_kwargs: Any) -> None:
@@ -163,6 +171,7 @@ _ERRORS: Final = {
         EntryNotFoundError,
         RemoteEntryNotFoundError,
         LocalEntryNotFoundError,
+        LocalTokenNotFoundError,
         OfflineModeIsEnabled,
         HFValidationError,
     )
@@ -173,14 +182,16 @@ _FUNCTIONS: Final = {
     "hf_hub_download": hf_hub_download,
     "snapshot_download": snapshot_download,
     "try_to_load_from_cache": try_to_load_from_cache,
+    "is_offline_mode": is_offline_mode,
 }
+_CACHE: Final = "hub/cache"
 _CONSTANTS: Final = {
     "HF_HUB_OFFLINE": False,
     "HF_HUB_ENABLE_HF_TRANSFER": False,
     "REPO_ID_SEPARATOR": "--",
     "REPO_TYPE_MODEL": "model",
-    "HF_HUB_CACHE": os.path.join("hub", "cache"),
-    "HUGGINGFACE_HUB_CACHE": os.path.join("hub", "cache"),
+    "HF_HUB_CACHE": _CACHE,
+    "HUGGINGFACE_HUB_CACHE": _CACHE,
 }
 CONTENTS: Final[dict[str, dict[str, Any]]] = {
     "huggingface_hub": {**_FUNCTIONS, "__version__": "1.0.0"},

@@ -293,7 +293,8 @@ def _missing(error: BaseException) -> str:
         if isinstance(cause, ModuleNotFoundError):
             return f"the package {cause.name or cause}"
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    if isinstance(error, (AttributeError, KeyError, NotImplementedError)):
+    stands_in = isinstance(error, TypeError) and "inherit from BaseException" in str(error)
+    if stands_in or isinstance(error, (AttributeError, KeyError, NotImplementedError)):
         return f"{type(error).__name__}: {message_of(error)}"
     return ""
 

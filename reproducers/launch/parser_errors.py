@@ -23,7 +23,10 @@ _CHOICES: Final = re.compile(r"invalid choice: '?(.*?)'? \(choose from (.*)\)", 
 _SIZES: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _NEAR: Final = 0.72
 _NUMBERS: Final = {
-    w: str(i) for i, w in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+    w: str(i)
+    for i, w in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    )
 }
 
 
@@ -143,7 +146,7 @@ def _translated(
     if not new:
         return Change(
             argv[: piece.start] + argv[piece.end :],
-            f"remove `{piece.name}`: it is the default here",
+            f"remove `{piece.name}`",
             (piece.name,),
         )
     known = options.named(new[0])

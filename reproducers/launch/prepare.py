@@ -94,9 +94,7 @@ def _unknown(line: Line, options: Options) -> list[str]:
     return [p.name for p in pieces(line.argv, options) if p.name and p.option is None]
 
 
-def _leave_open(
-    release: Release, prepared: Prepared, holes: Sequence[Mapping[str, Any]]
-) -> None:
+def _leave_open(release: Release, prepared: Prepared, holes: Sequence[Mapping[str, Any]]) -> None:
     options = options_of(release, prepared.line.program)
     open_at = {int(h["index"]): str(h["text"]) for h in holes}
     argv = prepared.line.argv

@@ -26,12 +26,48 @@ _HOLLOW: Final = ("sglang",)
 
 
 _ACCELERATED: Final = frozenset(
-    ["flashinfer", "flash_attn", "flash_mla", "deep_gemm", "deep_ep", "aiter", "cutlass", "cuda", "nvtx", "amdsmi", "pynvml"]
+    [
+        "flashinfer",
+        "flash_attn",
+        "flash_mla",
+        "deep_gemm",
+        "deep_ep",
+        "aiter",
+        "cutlass",
+        "cuda",
+        "nvtx",
+        "amdsmi",
+        "pynvml",
+    ]
 )
 """Packages that releases import once they see a GPU: stand-ins too, and absent when asked for."""
 
 _DIFFUSION: Final = frozenset(
-    ["cloudpickle", "diffusers", "remote_pdb", "imageio", "av", "cv2", "moviepy", "accelerate", "peft", "gradio", "scipy", "addict", "imageio_ffmpeg", "dateutil", "matplotlib", "trimesh", "yunchang", "opencv", "xatlas", "cache_dit", "st_attn", "vsa", "runai_model_streamer"]
+    [
+        "cloudpickle",
+        "diffusers",
+        "remote_pdb",
+        "imageio",
+        "av",
+        "cv2",
+        "moviepy",
+        "accelerate",
+        "peft",
+        "gradio",
+        "scipy",
+        "addict",
+        "imageio_ffmpeg",
+        "dateutil",
+        "matplotlib",
+        "trimesh",
+        "yunchang",
+        "opencv",
+        "xatlas",
+        "cache_dit",
+        "st_attn",
+        "vsa",
+        "runai_model_streamer",
+    ]
 )
 """What the diffusion server's modules import."""
 
@@ -122,8 +158,8 @@ class Release:
     def load(self, gpu: str, env: Mapping[str, str] | None = None) -> None:
         """Import what every launch goes through, on a simulated GPU; takes about a second.
 
-        What modules compute while they are imported (`_is_cuda = is_cuda()`) is computed on that GPU
-        too, so a loaded release is one for this GPU alone.
+        What modules compute while they are imported (`_is_cuda = is_cuda()`) is computed on that
+        GPU too, so a loaded release is one for this GPU alone.
 
         Args:
             gpu: a GPU's name, see `reproducers.upstream.platforms.GPUS`.
@@ -142,7 +178,9 @@ class Release:
 
         # Compiling drags in the compiler and changes nothing of what a check does; operators of
         # sgl_kernel are not there to be given a shape function.
-        torch.compile = _compile_nothing  # type: ignore[assignment]
+        torch.compile = _compile_nothing
+        for name in ("disable", "allow_in_graph", "assume_constant_result"):
+            setattr(torch.compiler, name, _compile_nothing)
         torch.library.register_fake = _register_nothing
         self._named = gpu
         accelerator.pretend(platform_named(gpu))

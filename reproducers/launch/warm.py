@@ -1,7 +1,7 @@
 """A release kept loaded: one check after another, each in a process forked from this one.
 
-The requests come through a named pipe that the caller made and that is readable behind the wall; the
-answers go back as events. Nothing of one check stays for the next: only modules of the release.
+The requests come through a named pipe that the caller made and that is readable behind the wall;
+the answers go back as events. Nothing of one check stays for the next: only modules of the release.
 """
 
 import json
