@@ -15,6 +15,7 @@ from app.exceptions import ReprobaseError
 from app.http.answers import Answers
 from app.http.layers import Around, Counters
 from app.http.problems import problem, problem_of, wants_json
+from app.http.ready import Ready
 from app.http.state import State
 from app.services.preflight_warm import WarmPool
 from app.services.run_worker import RunWorker
@@ -55,10 +56,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url="/openapi.json",
     )
     counters = Counters()
-    app.state.reprobase = State(settings, Answers(settings), counters, runs, preflight)
+    answers = Answers(settings)
+    app.state.reprobase = State(settings, answers, counters, runs, preflight)
     for router in (*API_ROUTERS, *WEB_ROUTERS):
         app.include_router(router)
     app.add_middleware(Around, counters=counters, fault=_unexpected)
+    app.add_middleware(Ready, answers=answers, counters=counters)
     app.add_exception_handler(ReprobaseError, _ours)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)

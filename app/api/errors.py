@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from sqlmodel import Session
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from app.http.answers import JSON, Rendered, answer, json_answer, rendered
+from app.http.answers import Rendered, json_answer, moved
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
 from app.services.entries import entry_document
@@ -35,8 +35,7 @@ async def errors(request: Request, query: Annotated[ListParameters, Query()]) ->
             list_errors(db, query, limit=query.limit, cursor=query.cursor, settings=state.settings)
         )
 
-    made = await state.answers.get(("api-errors", query.model_dump_json()), build)
-    return answer(request, made)
+    return await state.answers.respond(request, ("api-errors", query.model_dump_json()), build)
 
 
 @router.get("/{key}", response_model=EntryDocument, responses=PROBLEMS)
@@ -49,11 +48,7 @@ async def entry(
     def build(db: Session) -> Rendered:
         found = resolve(db, key)
         if found.moved:
-            return rendered(b"", JSON, {"Location": f"/api/errors/{found.canonical}"})
+            return moved(f"/api/errors/{found.canonical}")
         return json_answer(entry_document(db, found.entry, state.settings))
 
-    made = await state.answers.get(("api-entry", key), build)
-    for name, value in made.headers:
-        if name == "Location":
-            return RedirectResponse(value, status_code=308)
-    return answer(request, made)
+    return await state.answers.respond(request, ("api-entry", key), build)

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from sqlmodel import Session
 from starlette.responses import Response
 
-from app.http.answers import Rendered, answer, json_answer
+from app.http.answers import Rendered, json_answer
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
 from app.services.families import FamilyList, FamilyPage, family_list, family_page
@@ -19,7 +19,7 @@ async def families(request: Request) -> Response:
     def build(db: Session) -> Rendered:
         return json_answer(family_list(db))
 
-    return answer(request, await state_of(request).answers.get("api-families", build))
+    return await state_of(request).answers.respond(request, "api-families", build)
 
 
 @router.get("/{tag}", response_model=FamilyPage, responses=PROBLEMS)
@@ -29,4 +29,4 @@ async def family(request: Request, tag: str, page: int = 1) -> Response:
     def build(db: Session) -> Rendered:
         return json_answer(family_page(db, tag, page=page))
 
-    return answer(request, await state_of(request).answers.get(("api-family", tag, page), build))
+    return await state_of(request).answers.respond(request, ("api-family", tag, page), build)

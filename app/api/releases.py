@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from sqlmodel import Session
 from starlette.responses import Response
 
-from app.http.answers import Rendered, answer, json_answer
+from app.http.answers import Rendered, json_answer
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
 from app.services.diff import ReleaseDiff, release_diff
@@ -22,7 +22,7 @@ async def releases(request: Request) -> Response:
     def build(db: Session) -> Rendered:
         return json_answer(release_list(db))
 
-    return answer(request, await state_of(request).answers.get("api-releases", build))
+    return await state_of(request).answers.respond(request, "api-releases", build)
 
 
 @router.get("/{package}/diff", response_model=ReleaseDiff, responses=PROBLEMS)
@@ -38,7 +38,7 @@ async def diff(
         return json_answer(release_diff(db, package, older, newer))
 
     key = ("api-diff", package, older, newer)
-    return answer(request, await state_of(request).answers.get(key, build))
+    return await state_of(request).answers.respond(request, key, build)
 
 
 @router.get("/{package}/{version}", response_model=ReleasePage, responses=PROBLEMS)
@@ -49,4 +49,4 @@ async def release(request: Request, package: str, version: str) -> Response:
         return json_answer(release_page(db, package, version))
 
     key = ("api-release", package, version)
-    return answer(request, await state_of(request).answers.get(key, build))
+    return await state_of(request).answers.respond(request, key, build)

@@ -16,7 +16,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 from sqlmodel import Session
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from app.db import read_meta, session
 from app.settings import Settings
@@ -24,6 +24,9 @@ from app.settings import Settings
 CACHE_BYTES = 96 << 20
 RECHECK_SECONDS = 0.1
 _WORTH_PACKING = 1024
+MOST_ADDRESSES = 20_000
+CACHED = [(b"cache-control", b"no-cache"), (b"vary", b"Accept-Encoding")]
+"""Headers of every answer of the catalog: keep it, but ask whether it is still so."""
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 MARKDOWN = "text/markdown; charset=utf-8"
@@ -38,7 +41,8 @@ class Rendered:
     etag: str
     packed: bytes | None
     """The same bytes gzipped; None where that is not worth it."""
-    headers: tuple[tuple[str, str], ...] = ()
+    location: str = ""
+    """Where the answer is instead, for good."""
 
     @property
     def size(self) -> int:
@@ -46,12 +50,17 @@ class Rendered:
         return len(self.body) + len(self.packed or b"")
 
 
-def rendered(body: str | bytes, media_type: str, headers: dict[str, str] | None = None) -> Rendered:
+def moved(location: str) -> Rendered:
+    """The answer is at another address for good."""
+    return Rendered(b"", "text/plain", "", None, location)
+
+
+def rendered(body: str | bytes, media_type: str) -> Rendered:
     """Pack an answer and compute its ETag."""
     raw = body.encode() if isinstance(body, str) else body
     digest = hashlib.sha256(raw).hexdigest()[:20]
     packed = gzip.compress(raw, 6, mtime=0) if len(raw) >= _WORTH_PACKING else None
-    return Rendered(raw, media_type, digest, packed, tuple((headers or {}).items()))
+    return Rendered(raw, media_type, digest, packed)
 
 
 def json_answer(model: BaseModel) -> Rendered:
@@ -69,6 +78,30 @@ class Answers:
         self._bytes = 0
         self._revision = ""
         self._checked = 0.0
+        self._by_address: dict[tuple[str, bytes], Rendered] = {}
+
+    async def respond(
+        self, request: Request, key: Hashable, build: Callable[[Session], Rendered]
+    ) -> Response:
+        """Answer a request whose answer depends on nothing but its address and the catalog."""
+        made = await self.get(key, build)
+        if made.location:
+            return RedirectResponse(made.location, status_code=308)
+        if len(self._by_address) >= MOST_ADDRESSES:
+            self._by_address.clear()
+        self._by_address[request.scope["path"], request.scope["query_string"]] = made
+        return answer(request, made)
+
+    def ready(self, path: str, query: bytes) -> Rendered | None:
+        """The answer of an address that was answered before, in this state of the catalog."""
+        if time.monotonic() - self._checked > RECHECK_SECONDS:
+            return None
+        return self._by_address.get((path, query))
+
+    @property
+    def addresses(self) -> int:
+        """How many addresses have their answer at hand."""
+        return len(self._by_address)
 
     async def get(self, key: Hashable, build: Callable[[Session], Rendered]) -> Rendered:
         """The answer of a key, built with an open session if it is not there."""
@@ -93,6 +126,7 @@ class Answers:
         self._checked = time.monotonic()
         if revision != self._revision:
             self._kept.clear()
+            self._by_address.clear()
             self._bytes = 0
             self._revision = revision
 
@@ -111,6 +145,7 @@ class Answers:
         while self._bytes > self._limit and self._kept:
             _, dropped = self._kept.popitem(last=False)
             self._bytes -= dropped.size
+            self._by_address.clear()  # it must not keep what was dropped
 
 
 def answer(request: Request, made: Rendered, *, max_age: int = 0) -> Response:
@@ -121,10 +156,9 @@ def answer(request: Request, made: Rendered, *, max_age: int = 0) -> Response:
         "ETag": tag,
         "Cache-Control": f"public, max-age={max_age}" if max_age else "no-cache",
         "Vary": "Accept-Encoding",
-        **dict(made.headers),
     }
     asked = request.headers.get("if-none-match")
-    if asked and (asked.strip() == "*" or made.etag in _tags(asked)):
+    if asked and (asked.strip() == "*" or made.etag in tags_of(asked)):
         return Response(status_code=304, headers=headers)
     if zipped:
         headers["Content-Encoding"] = "gzip"
@@ -132,6 +166,7 @@ def answer(request: Request, made: Rendered, *, max_age: int = 0) -> Response:
     return Response(made.body, media_type=made.media_type, headers=headers)
 
 
-def _tags(header: str) -> set[str]:
+def tags_of(header: str) -> set[str]:
+    """The tags of an If-None-Match, without their quotes and without the mark of gzip."""
     tags = (tag.strip().removeprefix("W/").strip('"') for tag in header.split(","))
     return {tag.removesuffix("-gz") for tag in tags}

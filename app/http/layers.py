@@ -21,7 +21,7 @@ POLICY = (
     "connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-_HEADERS = [
+HEADERS = [
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
@@ -107,7 +107,7 @@ class Around:
                 present = {name for name, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
-                    *(pair for pair in _HEADERS if pair[0] not in present),
+                    *(pair for pair in HEADERS if pair[0] not in present),
                 ]
                 await send(message)
                 if head:

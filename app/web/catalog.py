@@ -24,7 +24,7 @@ async def families(request: Request) -> Response:
     def build(db: Session) -> Rendered:
         return rendered(render("families.html", found=family_list(db)), HTML)
 
-    return answer(request, await state_of(request).answers.get("families", build))
+    return await state_of(request).answers.respond(request, "families", build)
 
 
 @router.get("/families/{tag}")
@@ -34,7 +34,7 @@ async def family(request: Request, tag: str, page: int = 1) -> Response:
     def build(db: Session) -> Rendered:
         return rendered(render("family.html", found=family_page(db, tag, page=page)), HTML)
 
-    return answer(request, await state_of(request).answers.get(("family", tag, page), build))
+    return await state_of(request).answers.respond(request, ("family", tag, page), build)
 
 
 @router.get("/releases")
@@ -62,7 +62,7 @@ async def diff(
         return rendered(render("diff.html", found=release_diff(db, package, older, newer)), HTML)
 
     key = ("diff", package, older, newer)
-    return answer(request, await state_of(request).answers.get(key, build))
+    return await state_of(request).answers.respond(request, key, build)
 
 
 @router.get("/releases/{package}/{version}")
@@ -73,4 +73,4 @@ async def release(request: Request, package: str, version: str) -> Response:
         return rendered(render("release.html", found=release_page(db, package, version)), HTML)
 
     key = ("release", package, version)
-    return answer(request, await state_of(request).answers.get(key, build))
+    return await state_of(request).answers.respond(request, key, build)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from sqlmodel import Session
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from app.exceptions import NotFoundError
-from app.http.answers import HTML, MARKDOWN, Rendered, answer, rendered
+from app.http.answers import HTML, MARKDOWN, Rendered, moved, rendered
 from app.http.state import state_of
 from app.models import Entry
 from app.services.entries import dataset_version, entry_record
@@ -36,8 +36,7 @@ async def errors(request: Request, query: Annotated[ListQuery, Query()]) -> Resp
         facets = facets_of(db)
         return rendered(render("errors.html", query=query, found=found, facets=facets), HTML)
 
-    made = await state.answers.get(("errors", query.model_dump_json()), build)
-    return answer(request, made)
+    return await state.answers.respond(request, ("errors", query.model_dump_json()), build)
 
 
 @router.get("/errors/{key}.md")
@@ -60,19 +59,14 @@ async def entry(request: Request, key: str) -> Response:
 
 async def _entry(request: Request, key: str, ending: str, build_kind: Builder) -> Response:
     state = state_of(request)
-    made = await state.answers.get(
-        ("entry", ending, key), partial(_build, key, ending, build_kind, state.settings)
-    )
-    for name, value in made.headers:
-        if name == "Location":
-            return RedirectResponse(value, status_code=308)
-    return answer(request, made)
+    build = partial(_build, key, ending, build_kind, state.settings)
+    return await state.answers.respond(request, ("entry", ending, key), build)
 
 
 def _build(key: str, ending: str, build_kind: Builder, settings: Settings, db: Session) -> Rendered:
     found = resolve(db, key)
     if found.moved:
-        return rendered(b"", HTML, {"Location": f"/errors/{found.canonical}{ending}"})
+        return moved(f"/errors/{found.canonical}{ending}")
     return build_kind(db, found.entry, settings)
 
 

@@ -2,7 +2,9 @@
 
 from starlette.testclient import TestClient
 
+from app.main import create_app
 from app.scanner.identity import entry_id
+from app.settings import Settings
 from tests.web.catalogs import ENTRY_ID, NEW_WORDS, OLD_ID, OLD_WORDS, SLUG, TEMPLATE
 
 KEYS = {
@@ -164,6 +166,25 @@ def test_answers_are_cached_by_their_content(site: TestClient) -> None:
         plain = site.get(path, headers={"accept-encoding": "identity"})
         assert plain.content == first.content, "packed and plain are the same"
         assert site.get(path, headers={"if-none-match": '"other"'}).status_code == 200
+
+
+def test_the_short_way_sends_what_the_long_way_sends(world: Settings) -> None:
+    """A second request is answered in front of the application, to the last byte and header."""
+    path = f"/errors/{SLUG}"
+    for method in ("GET", "HEAD"):
+        for headers in ({"accept-encoding": "gzip"}, {"accept-encoding": "identity"},
+                        {"if-none-match": "*"}, {"if-none-match": '"x"'}):  # fmt: skip
+            with TestClient(create_app(world)) as site:
+                state = site.app.state.reprobase
+                assert state.answers.addresses == 0
+                first = site.request(method, path, headers=headers)
+                assert state.answers.addresses == 1
+                state.answers._kept.clear()
+                second = site.request(method, path, headers=headers)
+                assert state.answers._kept == {}, "nothing was rendered for the second one"
+            assert first.status_code == second.status_code
+            assert first.content == second.content
+            assert dict(first.headers) == dict(second.headers)
 
 
 def test_head_answers_wherever_get_does(site: TestClient) -> None:
