@@ -100,7 +100,8 @@ def events_of(text: str) -> list[tuple[str, dict[str, object]]]:
     found = []
     for block in text.strip().split("\n\n"):
         lines = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
-        found.append((lines["event"], json.loads(lines["data"])))
+        if lines:  # a sign of life has none
+            found.append((lines["event"], json.loads(lines["data"])))
     return found
 
 
@@ -136,3 +137,27 @@ def test_a_run_is_started_streamed_and_kept(tmp_path: Path) -> None:
             assert (record["step"], record["outcome"], record["passed"]) == (step, outcome, True)
         page = site.get(f"/errors/{KDA}").text
         assert ids[0] in page, "the new run is on the entry's page at once"
+
+
+@pytest.mark.wheel
+def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """One passes; the other is of a release that does not have the error, and says so."""
+    settings = settings_in(tmp_path, CACHE_DIR=str(load_settings().cache_dir))
+    with session(settings) as db:
+        load_curated(db)
+    with TestClient(
+        create_app(settings), base_url="http://127.0.0.1:8000", client=("127.0.0.1", 1)
+    ) as site:
+        ids = []
+        for version in ("0.5.23", "0.5.6"):
+            body = {"step": "trigger", "subject": f"sglang=={version}"}
+            answer = site.post(f"/api/errors/{KDA}/runs", headers=HERE, json=body)
+            ids.append(answer.json()["runs"][0]["id"])
+        first, second = (events_of(site.get(f"/api/runs/{i}/events").text)[-1][1] for i in ids)
+        assert (first["outcome"], first["passed"]) == ("raised", True)
+        assert (second["outcome"], second["passed"]) == ("skipped", False)
+        assert "does not have this error" in str(second["reason"])
+        assert site.get(f"/runs/{ids[1]}").status_code == 200
+        wrong = {"subject": "torch==2.0"}
+        answer = site.post(f"/api/errors/{KDA}/runs", headers=HERE, json=wrong)
+        assert (answer.status_code, "releases of sglang" in answer.text) == (400, True)
