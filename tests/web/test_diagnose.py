@@ -120,6 +120,14 @@ def test_a_file_can_be_sent_packed_or_plain(site: TestClient) -> None:
         assert FIX.title in Page(answer.text).words, name
 
 
+def test_a_pasted_log_may_be_large(site: TestClient) -> None:
+    filler = "[2026-11-29 07:41:09 TP3] Decode batch, #running-req: 18\n" * 40_000
+    for way in ({"data": {"text": filler + LOG}}, {"files": {"text": (None, filler + LOG)}}):
+        answer = site.post("/diagnose", **way)
+        assert answer.status_code == 200
+        assert FIX.title in Page(answer.text).words
+
+
 def test_an_empty_form_says_what_to_do(site: TestClient) -> None:
     answer = site.post("/diagnose", data={"text": " "})
     assert answer.status_code == 422
