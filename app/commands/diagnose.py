@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from app.settings import Settings
 
 _CODES = {"known": 1, "unknown": 1, "clean": 0, "incomplete": 3}
+_READABLE = 100
+"""Findings that a reader may still look at as JSON."""
 _SLOW = 1.0
 """Seconds after which progress is shown."""
 _MEGABYTE = 1 << 20
@@ -56,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         import json
 
-        print(json.dumps(result.to_json(), ensure_ascii=False, indent=1, default=str))
+        # indenting is slow, and nobody reads a thousand findings by eye
+        indent = 1 if len(result.findings) <= _READABLE else None
+        print(json.dumps(result.to_json(), ensure_ascii=False, indent=indent, default=str))
     else:
         from app.commands.diagnosis_text import text
 

@@ -84,7 +84,7 @@ def _body(finding: Finding) -> list[str]:
             f"  catalog: {finding.site.file}, {finding.site.function} ({finding.site.release});"
             f" today {today['file']}, {today['function']}"
         )
-    elif finding.site:
+    elif finding.site and finding.site.last_release:
         out.append(
             f"  catalog: {finding.site.file}, {finding.site.function} ({finding.site.release});"
             f" gone after {finding.site.last_release}"

@@ -4,8 +4,9 @@ import re
 from typing import Final
 
 from app.diagnosis.facts import Facts
-from app.diagnosis.matcher import Match
+from app.diagnosis.index import TemplateRecord
 from app.diagnosis.phases import NAMES, Phase, fitting
+from app.diagnosis.redact import redact
 from app.diagnosis.remedies import remedies
 
 _FLAG: Final = re.compile(r"`(?P<flag>--[a-z][a-z0-9-]+)")
@@ -24,30 +25,32 @@ _SGLANG_FLAG: Final = re.compile(
 
 
 def fixes_for(
-    match: Match | None, message: str, facts: Facts, phase: Phase | None, engine: str | None
+    record: TemplateRecord | None, message: str, facts: Facts, phase: Phase | None, engine: str | None
 ) -> list[str]:
     """Advice, best first.
 
     Args:
-        match: the entry; None for an unknown error.
+        record: the entry; None for an unknown error.
         message: what was said.
         facts: the user's set-up.
         phase: how far the server had got.
         engine: whose log it is; SGLang's flags are no advice for another engine.
     """
-    fixes = fitting(list(match.record.fixes), phase) if match else []
+    fixes = fitting(list(record.fixes), phase) if record else []
     if engine not in (None, "sglang"):
         fixes = [f for f in fixes if not _SGLANG_FLAG.search(f) or "vllm" in f.lower()]
     if not fixes and engine in (None, "sglang"):
-        fixes = remedies(message, match.record.condition if match else "")
+        fixes = remedies(message, record.condition if record else "")
     if not fixes:
-        fixes = engines_own(message)
+        fixes = [redact(text)[0] for text in engines_own(message)]
     return [_with_values(f, facts) for f in fixes]
 
 
 def engines_own(message: str) -> list[str]:
     """The sentences of a message that tell what to do, marked as the engine's own."""
-    found = []
+    found: list[str] = []
+    if not _URGES.search(message):
+        return found
     for m in _SENTENCE.finditer(message[:4_000]):
         sentence = m[0].strip(" \n-*")
         if len(sentence) > 12 and _URGES.search(sentence) and not _NOT_ADVICE.search(sentence):  # noqa: PLR2004 - a word or two is no advice
@@ -64,8 +67,8 @@ def _with_values(text: str, facts: Facts) -> str:
         for flag in named
         if flag not in facts.given and (name := flag[2:].replace("-", "_")) in facts.values
     ]
-    parts = [f"`{flag} {value}` on your launch line" for flag, value in given]
-    parts += [f"`{flag}` is {value} by the log" for flag, value in said]
+    parts = [f"`{flag} {redact(value)[0]}` on your launch line" for flag, value in given]
+    parts += [f"`{flag}` is {redact(str(value))[0]} by the log" for flag, value in said]
     return f"{text} (Now: {', '.join(parts)}.)" if parts else text
 
 

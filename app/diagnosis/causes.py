@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from app.diagnosis.echoes import Echo, echo
-from app.diagnosis.fit import squeeze
+from app.diagnosis.fit import dense
 from app.diagnosis.matcher import Match, bare
 from app.diagnosis.places import canonical, leaf
 from app.diagnosis.result import Role
@@ -81,12 +81,16 @@ class Draft:
     @property
     def message(self) -> str:
         """What was said, by the exception or by the line that announced it."""
+        if self.unit.kind == "said" and self.match and not self.match.opens:
+            start, end = self.match.span
+            return self.unit.text[start:end]
         return self.unit.message or (self.announced.message if self.announced else "")
 
     @property
     def error_class(self) -> str | None:
         """The class as the log writes it, else the catalog's."""
-        if self.unit.error_class and self.unit.kind != "http":
+        answered = self.announced is not None and self.announced.kind == "http"
+        if self.unit.error_class and self.unit.kind != "http" and not answered:
             return self.unit.error_class
         if self.match and self.match.record.kind in _TYPED:
             return self.match.record.error_class
@@ -101,18 +105,18 @@ class Draft:
     def key(self) -> str:
         """What makes two drafts the same error."""
         if self.match:
-            return squeeze("{}".join(self.match.record.parts))[0] or self.match.record.entry_id
+            return dense("{}".join(self.match.record.parts)) or self.match.record.entry_id
         text = re.sub(r"0x[0-9a-f]+|\d+", "0", self.unit.message)
         place = ""
         if not text and self.unit.raised and self.unit.raised.frames:
             frame = self.unit.raised.frames[-1]
             place = f"{frame.file}:{frame.line}"
-        return f"{bare(self.unit.error_class or '')}:{squeeze(text)[0][:400]}{place}"
+        return f"{bare(self.unit.error_class or '')}:{dense(text)[:400]}{place}"
 
     @property
     def known(self) -> bool:
-        """An entry explains it."""
-        return self.match is not None
+        """An entry explains it, and not only what Python's class of errors means in general."""
+        return self.match is not None and self.match.record.package != "python"
 
     @property
     def fatal(self) -> bool:
@@ -139,9 +143,9 @@ class Draft:
         """The program itself calls it a warning."""
         raised = self.unit.raised
         if raised is None:
-            return bool(self.match and self.match.record.level.lower().endswith("warning"))
-        first = next((x for x in self.unit.stream.lines if x.number == raised.first), None)
-        return bool(first and (first.level or "").startswith("WARN"))
+            quiet = bool(self.match and self.match.record.level.lower().endswith("warning"))
+            return quiet and self.unit.kind != "http"
+        return (raised.level or "").startswith("WARN")
 
 
 def within_chain(chain: list[Draft]) -> Draft:
@@ -152,6 +156,8 @@ def within_chain(chain: list[Draft]) -> Draft:
     """
     cause = chain[0]
     for draft in chain[1:]:
+        if draft.match and not draft.match.opens and _same_entry(draft, chain):
+            draft.match = None  # it only quotes the error it was raised for
         if _says_more(cause, draft):
             cause.note = "the error raised on its account says more"
             cause = draft
@@ -167,11 +173,21 @@ def within_chain(chain: list[Draft]) -> Draft:
     return cause
 
 
+def _same_entry(draft: Draft, chain: list[Draft]) -> bool:
+    return any(
+        other.match and draft.match and other.match.record is draft.match.record
+        for other in chain
+        if other is not draft
+    )
+
+
 def _says_more(first: Draft, later: Draft) -> bool:
     """Whether a later exception explains what the first only stumbled over."""
     raised = later.unit.raised
     if raised is not None and raised.relation == "group":
-        return "Group" in (first.unit.error_class or "")
+        return "Group" in (first.unit.error_class or "") or (first.unit.error_class or "").endswith(")")
+    if first.match and later.match and first.match.record is later.match.record:
+        return bare(first.unit.error_class or "") in _LOOKUPS
     if _repeats(first, later) or not later.unit.message:
         return False
     if later.echo and not first.echo:
@@ -186,8 +202,8 @@ def _says_more(first: Draft, later: Draft) -> bool:
 
 
 def _repeats(first: Draft, later: Draft) -> bool:
-    said = squeeze(first.unit.message)[0][:120]
-    return bool(said) and len(said) > 3 and said in squeeze(later.unit.message)[0]  # noqa: PLR2004 - a key of two letters stands everywhere
+    said = dense(first.unit.message)[:120]
+    return bool(said) and len(said) > 3 and said in dense(later.unit.message)  # noqa: PLR2004 - a key of two letters stands everywhere
 
 
 def _same_function(first: Draft, later: Draft) -> bool:
@@ -233,8 +249,16 @@ def group(drafts: list[Draft]) -> list[Group]:
         else:
             known.drafts.append(draft)
     for one in groups.values():
-        # an exception says more than the log line that announced it
-        one.drafts.sort(key=lambda d: (d.unit.kind != "raised", d.unit.time or 0.0, d.unit.first))
+        # an exception says more than the log line that announced it, a cause than what it led to
+        timed = all(d.unit.time is not None for d in one.drafts)
+        one.drafts.sort(
+            key=lambda d: (
+                d.role is not None,
+                d.unit.kind != "raised",
+                d.unit.time if timed and d.unit.time is not None else 0.0,
+                d.unit.first,
+            )
+        )
     return list(groups.values())
 
 
@@ -254,6 +278,10 @@ def assign(groups: list[Group]) -> Group | None:
         else:
             own.append(one)
     fatal = [g for g in own if any(d.fatal for d in g.drafts)]
+    hangs = [g for g in groups if g.first.echo and g.first.echo.kind == "hang"]
+    if not own and hangs:
+        # nobody failed, somebody hangs: the time-out is all there is to know
+        own = fatal = hangs
     cause = _earliest(fatal or own)
     for one in own:
         if one is cause:

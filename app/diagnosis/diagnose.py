@@ -25,7 +25,8 @@ from app.diagnosis.result import Diagnosis, Warned
 from app.diagnosis.shapes import take_off_learned
 from app.diagnosis.streams import Stream, split
 from app.diagnosis.tracebacks import Parser, Raised, parse
-from app.diagnosis.units import Unit, units
+from app.diagnosis.units import Unit, of_answer, units
+from app.diagnosis.suspicion import suspicious
 from app.diagnosis.verdicts import conclude, exit_findings
 
 _ERROR_LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
@@ -112,7 +113,8 @@ def of_lines(
     engine = engines.engine_of(raised, lines, facts.command)
     origin = engines.origin(matcher.index, matcher.places, engine, raised, lines, release)
     drafts, warned = _drafts(reading, matcher, origin.engine)
-    groups = group(announce(drafts))
+    drafts = drafts or suspicious(reading.parsers)
+    groups = group(_whole(announce(drafts)))
     exits = read_exits(lines)
     case = Case(
         matcher=matcher,
@@ -142,6 +144,12 @@ def of_lines(
     return mask_all(diagnosis, text if text is not None else "\n".join(x.text for x in lines))
 
 
+def _whole(drafts: list[Draft]) -> list[Draft]:
+    """Without tracebacks whose end is cut off, unless there is nothing else."""
+    whole = [d for d in drafts if d.unit.raised is None or d.unit.raised.error_class]
+    return whole if any(d.echo is None for d in whole) else drafts
+
+
 def _named(origin: engines.Origin) -> str | None:
     return f"{origin.engine}=={origin.version}" if origin.engine and origin.version else None
 
@@ -157,6 +165,8 @@ def _drafts(
         for unit in units(parser, set(hits)):
             match = matcher.best(unit, hits, lambda u, r: engines.allowed(u, r, engine))
             draft = with_echo(unit, match)
+            if match is None and unit.raised is not None:
+                _answered(draft, matcher, hits, engine)
             if unit.raised is not None:
                 by_raised[id(unit.raised)] = draft
                 drafts.append(draft)
@@ -171,11 +181,26 @@ def _drafts(
     return drafts, list(warned.values())
 
 
+def _answered(
+    draft: Draft, matcher: Matcher, hits: dict[int, set[int]], engine: str | None
+) -> None:
+    """A client's exception that quotes the server's answer is the server's error."""
+    for answer in of_answer(draft.unit):
+        match = matcher.best(answer, hits, lambda u, r: engines.allowed(u, r, engine))
+        if match is not None:
+            draft.match, draft.announced = match, answer
+            draft.unit.http_code = answer.http_code
+            return
+
+
 def _keep(draft: Draft, warned: dict[str, Warned]) -> bool:
     """Whether a record is an error; warnings of the catalog are counted apart."""
     match, unit = draft.match, draft.unit
+    if unit.kind == "http" and match is not None:
+        return True
     if match is None:
-        return unit.error_class is not None and not unit.dump and _is_error(unit)
+        said = unit.error_class is not None or (unit.kind == "http" and bool(unit.http_code))
+        return said and not unit.dump and _is_error(unit)
     record = match.record
     if (
         record.level

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Kind = Literal["healthy-rank", "parent", "peer", "shutdown"]
+Kind = Literal["healthy-rank", "hang", "parent", "peer", "shutdown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,16 @@ _TABLE: Final[tuple[tuple[re.Pattern[str], Kind, str], ...]] = tuple(
             r"monitoredBarrier|[Tt]imed out (?:after \w+ )?waiting (?:for|at) .{0,40}barrier",
             "healthy-rank",
             "this rank reached the barrier and another one did not",
+        ),
+        (
+            r"Watchdog caught collective operation timeout|[Ww]atchdog timeout \(",
+            "hang",
+            "this rank waited until its time was up; the reason is whatever it waited for",
+        ),
+        (
+            r"^(?:\w{1,60}: )?Internal Server Error$",
+            "parent",
+            "the server failed while it answered; its own log has the traceback",
         ),
         (
             (
@@ -106,10 +116,17 @@ _TABLE: Final[tuple[tuple[re.Pattern[str], Kind, str], ...]] = tuple(
 )
 
 
+_ANY: Final = re.compile(
+    "|".join(re.sub(r"\?P<faulty>", "?:", pattern.pattern) for pattern, _, _ in _TABLE)
+)
+
+
 def echo(error_class: str | None, message: str) -> Echo | None:
     """What an echo says, or None if the message is an error of its own."""
     text = f"{error_class}: {message}" if error_class else message
     text = text[:2_000]
+    if not _ANY.search(text):
+        return None
     for pattern, kind, says in _TABLE:
         m = pattern.search(text)
         if m:

@@ -79,6 +79,8 @@ def engine_of(raised: Iterable[Raised], lines: Sequence[Line], command: str = ""
                 votes[name] += 1
         if line.own.startswith("record") and line.rank and not line.source:
             votes["sglang"] += 1
+        if "vllm" in line.own:
+            votes["vllm"] += 1
         if len(line.text) < 2_000:  # noqa: PLR2004 - what is longer is a dump, not a signature
             for pattern, name in _WORDS:
                 if pattern.search(line.text):

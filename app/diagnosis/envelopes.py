@@ -37,6 +37,11 @@ _LEVEL_KEYS: Final = ("level", "levelname", "severity", "lvl", "log.level")
 _SOURCE_KEYS: Final = ("container", "container_name", "pod", "pod_name", "host", "hostname", "rank")
 _MARKS: Final = frozenset((*_TIME_KEYS, *_LEVEL_KEYS, "stream", "logger", "log", "logStream"))
 """Keys that only a log record has; an HTTP body has none of them."""
+_QUOTED_LOG: Final = ("Traceback (most recent call last)", "\\n  File ", ": error: ", "Error: ")
+"""What makes text with quoted line breaks a log and not somebody's data."""
+_OUTER_QUOTE: Final = re.compile(
+    r"(?P<before>[^'\"\\]{0,120}?)\s?[bB]?(?P<q>['\"])(?P<inside>.*)(?P=q)[\s),.]{0,4}$", re.DOTALL
+)
 _LONGEST: Final = 1 << 20
 
 
@@ -66,21 +71,40 @@ def unwrap(text: str) -> Envelope | None:
     """The program's words, if the line is a JSON log record or text with quoted line breaks."""
     stripped = text.strip()
     if stripped.startswith("{") and stripped.endswith(("}", "},")) and len(stripped) < _LONGEST:
-        try:
-            record = json.loads(stripped.rstrip(","))
-        except (ValueError, RecursionError):
-            record = None
+        record = _parsed(stripped.rstrip(","))
         if isinstance(record, dict) and not _MARKS.isdisjoint(record):
             return _record(record)
         if isinstance(record, dict) and isinstance(record.get("result"), dict):
             return _record(record["result"])
-    if "\\n" in text and (
-        "Traceback (most recent call last)" in text
-        or '\\n  File \\"' in text
-        or "\\n  File " in text
-    ):
-        return Envelope(_unquoted(text))
+    if "\\n" in text and any(sign in text for sign in _QUOTED_LOG):
+        m = _OUTER_QUOTE.match(text)
+        return Envelope(_unquoted(f"{m['before']}\n{m['inside']}" if m else text))
     return None
+
+
+def _parsed(text: str) -> Any:
+    """One JSON document, or several of one form in a row as a single record."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if '} {"' not in text and '}{"' not in text:
+        return None
+    decoder = json.JSONDecoder()
+    at, texts, first = 0, [], None
+    try:
+        while at < len(text):
+            record, at = decoder.raw_decode(text, at)
+            said = _text(record) if isinstance(record, dict) else None
+            if said is None:
+                return None
+            first = first or record
+            texts.append(said.rstrip("\n"))
+            while at < len(text) and text[at] in " ,\t":
+                at += 1
+    except (ValueError, RecursionError):
+        return None
+    return {**(first or {}), "log": "\n".join(texts)}
 
 
 def _record(record: dict[str, Any]) -> Envelope | None:

@@ -25,7 +25,7 @@ _SHELL: Final = 128
 _CODE: Final = re.compile(
     r"(?:[Ee]xit ?code[s:= ]{1,3}|exitcode\s{0,2}:?\s{0,2}=?\s{0,2}|exited with (?:exit"
     r" )?code[: ]{1,2}"
-    r"|exit status |returned non-zero exit status |status=|code=exited, status=|Exit Code:\s{1,20})"
+    r"|exit status |returned non-zero exit status |code=exited, status=|Exit Code:\s{1,20})"
     r"\(?(?P<code>-?\d{1,3})\b"
 )
 _NAMED: Final = (
@@ -65,6 +65,8 @@ class Exit:
     """The kernel or the container runtime says that memory was the reason."""
     start: int
     end: int
+    said: bool = False
+    """The code was printed, not concluded from a word."""
 
     @property
     def name(self) -> str:
@@ -93,7 +95,7 @@ def _exit(line: Line, text: str) -> Exit | None:
         number = number if number in SIGNALS else None
         if code != 0:
             kernel = "OOMKilled" in text
-            return Exit(line, code, number, kernel, m.start(), m.end())
+            return Exit(line, code, number, kernel, m.start(), m.end(), said=True)
     if not any(word in text for word in _WORDS):
         return None
     for pattern, number, kernel in _NAMED:

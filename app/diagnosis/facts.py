@@ -79,9 +79,13 @@ class Facts:
 
     def running_before(self, line: int, rank: str | None) -> int | None:
         """Requests in the last decode batch that a rank printed before a line."""
-        own = [n for at, who, n in self.running if at < line and who == rank]
-        any_ = [n for at, _, n in self.running if at < line]
-        return own[-1] if own else (any_[-1] if any_ else None)
+        other = None
+        for at, who, n in reversed(self.running):
+            if at < line:
+                if who == rank:
+                    return n
+                other = n if other is None else other
+        return other
 
 
 def read_command(facts: Facts, command: str) -> None:

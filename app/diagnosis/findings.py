@@ -1,5 +1,6 @@
 """A group of drafts → a finding: every claim with the lines it rests on."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,11 +41,14 @@ def finding_of(group: Group, case: Case) -> Finding:
     draft = group.first
     unit, match = draft.unit, draft.match
     record = match.record if match else None
+    explained = _explained(record, case)
     frame = _frame(draft, case)
     phase = phase_of(unit, case.facts)
     params = _params(draft, case)
     hints: list[str] = phase_hint(phase, draft.message)
-    fixes = fixes_for(match, draft.message, case.facts, phase, case.origin.engine)
+    fixes = fixes_for(
+        explained, draft.message, case.facts, phase, case.origin.engine
+    )
     _argparse(draft, case, params, fixes, hints)
     _sizes(draft, case, params, hints)
     _asynchronous(draft, frame, params, hints)
@@ -55,8 +59,8 @@ def finding_of(group: Group, case: Case) -> Finding:
         hints += _history(site, record)
     lines = [d.unit for d in group.drafts]
     return Finding(
-        entry_id=record.entry_id if record else None,
-        slug=record.slug or None if record else None,
+        entry_id=explained.entry_id if explained else None,
+        slug=explained.slug or None if explained else None,
         error_class=draft.error_class,
         message=draft.message[:_LONGEST],
         template=record.template if record else None,
@@ -73,15 +77,16 @@ def finding_of(group: Group, case: Case) -> Finding:
         evidence=_evidence(group, case),
         confidence=_confidence(draft, group),
         release=_release(case),
-        meaning=_meaning(draft),
+        meaning=_meaning(explained),
         fixes=fixes,
         hints=[h for h in ([group.note.capitalize() + "."] if group.note else []) + hints if h],
-        title=record.title if record else "",
+        title=explained.title if explained else "",
         ranks=_ranks(group),
         occurrences=_occurrences(group),
-        not_this_if=list(record.not_this_if) if record else [],
-        family=record.family or None if record else None,
-        severity=record.severity or None if record else None,
+        not_this_if=list(explained.not_this_if) if explained else [],
+        family=explained.family or None if explained else None,
+        severity=explained.severity or None if explained else None,
+        raised_at=_raised_at(draft, frame),
     )
 
 
@@ -127,6 +132,18 @@ def _frame(draft: Draft, case: Case) -> ShownFrame | None:
     return ShownFrame(path, leaf(frame.function) or frame.function, frame.line, qualified)
 
 
+def _raised_at(draft: Draft, frame: ShownFrame | None) -> ShownFrame | None:
+    """Where a library raised it."""
+    raised = draft.unit.raised
+    if raised is None or not raised.frames:
+        return None
+    last = raised.frames[-1]
+    package, path = canonical(last.file)
+    if package == "" or (frame and frame.file == path and frame.line == last.line):
+        return None
+    return ShownFrame(path, leaf(last.function) or last.function, last.line)
+
+
 def _site(draft: Draft, case: Case) -> CatalogSite | None:
     match = draft.match
     if match is None or match.record.package not in ENGINES or not match.record.sites:
@@ -144,6 +161,8 @@ def _site(draft: Draft, case: Case) -> CatalogSite | None:
 
 
 def _history(site: CatalogSite, record: TemplateRecord) -> list[str]:
+    if site.status == "gone" and not any(part.strip() for part in record.parts):
+        return []
     if site.status == "gone":
         return [f"The message is gone after {site.last_release}."]
     today = site.today
@@ -196,25 +215,25 @@ def _sizes(draft: Draft, case: Case, params: dict[str, Any], hints: list[str]) -
         params.setdefault(name, found)
 
 
+def _differing(a: str, b: str) -> tuple[int | None, int | None]:
+    """Of two shapes such as `96, 128` and `90, 128` the sizes that differ, if it is one."""
+    one, other = ([int(n) for n in re.findall(r"\d+", text)] for text in (a, b))
+    pairs = [(x, y) for x, y in zip(one, other, strict=False) if x != y]
+    return pairs[0] if len(one) == len(other) and len(pairs) == 1 else (None, None)
+
+
 _PAIRS: Final = (
-    ("a", "b"), ("expected", "got"), ("existing", "expanded"), ("rows", "cols"), ("size", "numel"),
-    ("draft_token_num", "scratch_steps"), ("k1", "k2"),
+    ("value", "target"), ("first", "other"), ("tensor", "target"),
+    ("a", "b"), ("expected", "got"), ("existing", "expanded"),
 )  # fmt: skip
-_MISMATCH: Final = (
-    "match",
-    "mismatch",
-    "expected",
-    "but got",
-    "!=",
-    "shape",
-    "size",
-    "invalid for input",
-)
+_MISMATCH: Final = ("must match", "mismatch", "but got", "!=", "does not match", "should be equal")
 
 
 def _pair(params: dict[str, Any], match: Match | None) -> tuple[int, int] | None:
     for one, other in _PAIRS:
         a, b = params.get(one), params.get(other)
+        if isinstance(a, str) and isinstance(b, str):
+            a, b = _differing(a, b)
         if isinstance(a, int) and isinstance(b, int) and not isinstance(a, bool):
             return a, b
     if match is None or not match.record.parts:
@@ -255,10 +274,16 @@ def _occurrences(group: Group) -> list[Occurrence]:
     ]
 
 
-def _meaning(draft: Draft) -> str:
-    if draft.match is None:
+def _explained(record: TemplateRecord | None, case: Case) -> TemplateRecord | None:
+    """The entry that a wording belongs to: what later releases say instead, if they do."""
+    if record is None or not record.becomes:
+        return record
+    return case.matcher.index.by_id(record.becomes) or record
+
+
+def _meaning(record: TemplateRecord | None) -> str:
+    if record is None:
         return ""
-    record = draft.match.record
     if record.meaning:
         return record.meaning
     if record.condition and record.kind in ("raise", "assert", "http", "argparse"):

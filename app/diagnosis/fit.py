@@ -179,6 +179,11 @@ def _overlap(text: str, part: str) -> int:
     return 0
 
 
+def dense(text: str) -> str:
+    """The text without white space."""
+    return "".join(text.split())
+
+
 def squeeze(text: str) -> tuple[str, list[int]]:
     """The text without white space, and where each character stood."""
     where = [i for i, c in enumerate(text) if not c.isspace()]

@@ -12,6 +12,7 @@ magic, length and JSON of the table of contents, then sections aligned to eight 
 | postings, posting_at | literal → records |
 | records, record_at | one JSON document a template |
 | by_function | JSON: function name → class → records that no literal finds |
+| by_class | JSON: class → curated records that no literal finds |
 | opening_keys, opening_records | first letters of a message → records |
 | ids, id_records | entry ids as sorted 64-bit numbers → record |
 | places, place_keys, place_at | functions of the engine's files over the releases, see `places` |
@@ -84,6 +85,8 @@ class Contents:
     """Records of each literal."""
     by_function: Mapping[str, Mapping[str, Sequence[int]]]
     """Function name → class → records that no fixed string leads to."""
+    by_class: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Class → curated records that have a pattern and no fixed string."""
     openings: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """First characters in small letters → records; see `opening`."""
     matcher: bytes = b""
@@ -113,6 +116,7 @@ def pack(contents: Contents) -> bytes:
         "records": b"".join(records),
         "record_at": _offsets(records),
         "by_function": _dump(contents.by_function),
+        "by_class": _dump(contents.by_class),
         **_openings(contents.openings),
         "ids": array("Q", [i for i, _ in ids]).tobytes(),
         "id_records": array("I", [n for _, n in ids]).tobytes(),
@@ -188,23 +192,21 @@ class Index:
         self._toc = json.loads(bytes(self._data[16 : 16 + size]))
         self._base = -(-(16 + size) // _ALIGN) * _ALIGN
         self.meta: dict[str, Any] = json.loads(bytes(self.section("meta")))
+        self.releases: list[tuple[str, str]] = [(p, v) for p, v in self.meta["releases"]]
+        """(package, version) in version order within each package."""
         self._record_at = self.section("record_at").cast("I")
         self._posting_at = self.section("posting_at").cast("I")
         self._postings = self.section("postings").cast("I")
         self._literal_at = self.section("literal_at").cast("I")
         self._records = self.section("records")
         self.record = lru_cache(maxsize=20_000)(self._record)
+        self._classes: dict[str, list[int]] | None = None
         self._functions: dict[str, dict[str, list[int]]] | None = None
 
     def section(self, name: str) -> memoryview:
         """The bytes of one section."""
         at, size = self._toc[name]
         return self._data[self._base + at : self._base + at + size]
-
-    @property
-    def releases(self) -> list[tuple[str, str]]:
-        """(package, version) in version order within each package."""
-        return [(p, v) for p, v in self.meta["releases"]]
 
     @property
     def size(self) -> int:
@@ -235,6 +237,12 @@ class Index:
         if self._functions is None:
             self._functions = dict(json.loads(bytes(self.section("by_function"))))
         return self._functions.get(leaf, {}).get(error_class, [])
+
+    def by_class(self, error_class: str) -> list[int]:
+        """Curated records that only the class leads to."""
+        if self._classes is None:
+            self._classes = dict(json.loads(bytes(self.section("by_class"))))
+        return self._classes.get(error_class, [])
 
     def by_opening(self, text: str) -> list[int]:
         """Records whose message begins with the same letters, whatever their case."""

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from app.diagnosis.diagnose import diagnose, of_lines
-from app.diagnosis.large import FileSource, Progress, StreamSource, Surveyor
+from app.diagnosis.large import SMALL, FileSource, Progress, StreamSource, Surveyor
 from app.diagnosis.matcher import Matcher
 from app.diagnosis.result import Diagnosis
 from app.exceptions import BadInputError, UnavailableError
 
-SMALL: Final = 2 << 20
-"""Bytes up to which a log is read line by line."""
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 

@@ -8,17 +8,18 @@ what repeats without end only the beginning is read, the rest is counted.
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final, Protocol
 
 from app.diagnosis.lines import Line, clean
 from app.diagnosis.literals import Hit, Scanner
-from app.diagnosis.markers import MARKERS
 from app.diagnosis.matcher import Matcher
 from app.diagnosis.windows import LOOKAHEAD, Window, window
 
 BLOCK: Final = 4 << 20
+SMALL: Final = 2 << 20
+"""Bytes up to which a log is read line by line."""
 _MOST_HITS: Final = 400
 """Places read for one fixed string; the others are counted."""
 _MOST_WARNINGS: Final = 4
@@ -34,20 +35,23 @@ Progress = Callable[[int], None]
 
 @dataclass(slots=True)
 class Block:
-    """Some lines of a log."""
+    """Some lines of a log; what is taken of it must be copied before the next one is read."""
 
     number: int
-    data: bytes
+    data: bytearray
+    start: int
     end: int
     """Lines that begin behind this belong to the next block; they are here to look ahead."""
+    size: int
+    """Bytes of `data` that count."""
     last: bool
 
 
 class Source(Protocol):
     """Gives blocks; `take` is called by several threads."""
 
-    def take(self) -> Block | None:
-        """The next block, or None at the end."""
+    def take(self, buffer: bytearray) -> Block | None:
+        """Read the next block into a buffer of one's own; None at the end."""
         ...
 
 
@@ -59,26 +63,26 @@ class FileSource:
         self._next = 0
         self._lock = threading.Lock()
 
-    def take(self) -> Block | None:
-        """The next block, or None at the end."""
+    def take(self, buffer: bytearray) -> Block | None:
+        """Read the next block; it begins behind the first line break of its bytes."""
         with self._lock:
             number = self._next
             self._next += 1
-        start = number * self._block
-        if start >= self._size:
+        at = number * self._block
+        if at >= self._size:
             return None
+        last = at + self._block >= self._size
         # one byte more before, to see whether a line begins exactly here
-        before = 1 if start else 0
-        data = os.pread(self._descriptor, self._block + LOOKAHEAD + before, start - before)
-        end = self._block + before
+        before = 1 if at else 0
+        wanted = memoryview(buffer)[: self._block + LOOKAHEAD + before]
+        size = os.preadv(self._descriptor, [wanted], at - before)
+        start, end = 0, min(self._block + before, size)
         if before:
-            cut = data.find(b"\n") + 1
-            if cut == 0 or cut > end:
-                return Block(number, b"", 0, last=start + self._block >= self._size)
-            data, end = data[cut:], end - cut
-        line_end = data.find(b"\n", max(end - 1, 0))
-        own = len(data) if line_end < 0 else line_end + 1
-        return Block(number, data, own, last=start + self._block >= self._size)
+            start = buffer.find(b"\n", 0, size) + 1
+            if start == 0 or start > end:
+                return Block(number, buffer, 0, 0, 0, last)
+        line_end = buffer.find(b"\n", max(end - 1, start), size)
+        return Block(number, buffer, start, size if line_end < 0 else line_end + 1, size, last)
 
 
 class StreamSource:
@@ -90,32 +94,35 @@ class StreamSource:
         self._done = False
         self._lock = threading.Lock()
 
-    def take(self) -> Block | None:
-        """The next block, or None at the end."""
+    def take(self, buffer: bytearray) -> Block | None:
+        """Read the next block; what was read too far is kept for the one after."""
         with self._lock:
             if self._done:
                 return None
-            data = self._pending + _read(self._stream, self._block + LOOKAHEAD - len(self._pending))
-            if len(data) < self._block + LOOKAHEAD:
+            whole = self._block + LOOKAHEAD
+            size = len(self._pending)
+            buffer[:size] = self._pending
+            size += _read_into(self._stream, memoryview(buffer)[size:whole])
+            self._number += 1
+            if size < whole:
                 self._done = True
                 self._pending = b""
-                own = len(data)
-            else:
-                own = data.rfind(b"\n", 0, self._block) + 1 or self._block
-                self._pending = data[own:]
-            self._number += 1
-            return Block(self._number - 1, data, own, last=self._done) if data else None
+                return Block(self._number - 1, buffer, 0, size, size, last=True) if size else None
+            end = buffer.rfind(b"\n", 0, self._block) + 1 or self._block
+            self._pending = bytes(memoryview(buffer)[end:size])
+            return Block(self._number - 1, buffer, 0, end, size, last=False)
 
 
-def _read(stream: BinaryIO, size: int) -> bytes:
-    parts = []
-    while size > 0:
-        part = stream.read(min(size, 1 << 20))
+def _read_into(stream: BinaryIO, place: memoryview) -> int:
+    """Fill a buffer as far as the stream goes."""
+    done = 0
+    while done < len(place):
+        part = stream.read(min(len(place) - done, 1 << 20))
         if not part:
             break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        place[done : done + len(part)] = part
+        done += len(part)
+    return done
 
 
 @dataclass(slots=True)
@@ -149,13 +156,7 @@ class Surveyor:
         self._taken: dict[int, int] = {}
         self._kept = 0
         self._bytes = 0
-        self._reach = {
-            n: kind
-            for n, kind in (
-                (n, MARKERS.get(text)) for n, text in enumerate(matcher.index.literals())
-            )
-            if kind
-        }
+        self._reach = {int(n): kind for n, kind in matcher.index.meta["markers"].items()}
         self._extra: dict[int, tuple[int, int]] = {}
         self._failure: BaseException | None = None
 
@@ -174,12 +175,13 @@ class Surveyor:
 
     def _work(self, source: Source) -> None:
         scanner = self._matcher.literals.scanner()
+        buffer = bytearray(max(BLOCK, SMALL) + LOOKAHEAD + 1)
         try:
-            while self._failure is None and (block := source.take()) is not None:
+            while self._failure is None and (block := source.take(buffer)) is not None:
                 found = self._block(block, scanner)
                 with self._lock:
                     self._found[block.number] = found
-                    self._bytes += block.end
+                    self._bytes += block.end - block.start
                     if self._progress:
                         self._progress(self._bytes)
         except BaseException as e:  # noqa: BLE001 - carried to the thread that asked
@@ -188,48 +190,54 @@ class Surveyor:
     def _block(self, block: Block, scanner: Scanner) -> Found:
         found = Found()
         data = block.data
-        hits = scanner.scan(memoryview(data)[: block.end])
-        counted = 0
-        done = 0
+        hits = scanner.scan(memoryview(data)[block.start : block.end])
+        counted = done = block.start
         if block.number == 0:
-            done = self._edge(found, data, 0, _HEAD_LINES)
-            counted, found.lines = done, _newlines(data, 0, done)
+            done = self._edge(found, block)
+            counted, found.lines = done, _newlines(data, block.start, done)
         for hit in hits:
-            if hit.end <= done:
+            end = block.start + hit.end
+            if end <= done:
                 continue
-            start = data.rfind(b"\n", 0, hit.end) + 1
+            start = max(data.rfind(b"\n", block.start, end) + 1, block.start)
             found.lines += _newlines(data, counted, start)
             counted = start
             if self._full(hit, found):
                 continue
             kind, extra = self._wants(hit)
-            one = window(data, start, found.lines, kind, extra)
+            one = window(data, start, block.size, found.lines, kind, extra)
             found.windows.append(one)
             done = one.end
         found.lines += _newlines(data, counted, block.end)
         if block.last:
-            self._tail(found, data, block.end, done)
+            self._tail(found, block, done)
         return found
 
-    def _edge(self, found: Found, data: bytes, start: int, count: int) -> int:
-        at = start
-        for _ in range(count):
-            stop = data.find(b"\n", at)
+    @staticmethod
+    def _edge(found: Found, block: Block) -> int:
+        """The first lines of a log: what it was started with stands there."""
+        at = block.start
+        for _ in range(_HEAD_LINES):
+            stop = block.data.find(b"\n", at, block.size)
             if stop < 0:
-                at = len(data)
+                at = block.size
                 break
             at = stop + 1
-        text = data[start:at].decode("utf-8", "replace").removesuffix("\n")
+        text = block.data[block.start : at].decode("utf-8", "replace").removesuffix("\n")
         found.windows.append(Window(0, clean(text), at))
         return at
 
-    def _tail(self, found: Found, data: bytes, end: int, done: int) -> None:
-        start = max(data.rfind(b"\n", 0, max(end - _TAIL_BYTES, 0)) + 1, done)
+    @staticmethod
+    def _tail(found: Found, block: Block, done: int) -> None:
+        """The last lines: how it ended."""
+        data, end = block.data, block.end
+        earliest = max(end - _TAIL_BYTES, block.start)
+        start = max(data.rfind(b"\n", block.start, earliest) + 1, block.start, done)
         if start < end:
             last = found.lines - _newlines(data, start, end)
             text = data[start:end].decode("utf-8", "replace").removesuffix("\n")
             found.windows.append(Window(last, clean(text), end))
-            if not data[:end].endswith(b"\n"):
+            if data[end - 1 : end] != b"\n":
                 found.lines += 1
 
     def _full(self, hit: Hit, found: Found) -> bool:
@@ -278,11 +286,11 @@ class Surveyor:
         return survey
 
 
-def _newlines(data: bytes, start: int, end: int) -> int:
+def _newlines(data: bytearray, start: int, end: int) -> int:
     """Line breaks in a slice; taking them out is twice as fast as counting them."""
     if end <= start:
         return 0
-    part = data[start:end] if start or end < len(data) else data
+    part = data[start:end]
     return len(part) - len(part.replace(b"\n", b""))
 
 
@@ -291,9 +299,3 @@ def _processors() -> int:
         return max(1, len(os.sched_getaffinity(0)))
     except AttributeError:  # not on this system
         return max(1, os.cpu_count() or 1)
-
-
-def lines_of(blocks: Iterator[Block]) -> Iterator[bytes]:
-    """The own lines of blocks; for tests of the cutting."""
-    for block in blocks:
-        yield from block.data[: block.end].splitlines(keepends=True)

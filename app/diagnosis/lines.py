@@ -12,6 +12,7 @@ from typing import Final
 
 from app.diagnosis.envelopes import unwrap
 from app.diagnosis.prefixes import CONTAINER, Peeled, peel
+from app.diagnosis.wrapping import joined, width
 
 ESCAPES: Final = re.compile(
     # CSI, OSC and two-character sequences; the same with the escape character made visible, and
@@ -29,6 +30,8 @@ _ENTITIES: Final = {
     "&#x27;": "'",
     "&nbsp;": " ",
 }
+_REPEATED: Final = re.compile(r" \[repeated \d{1,9}x across cluster\]$")
+"""What Ray adds to a line that many workers printed."""
 _FENCE: Final = re.compile(r"\s{0,3}(?:`{3,}|~{3,})")
 _MONTHS: Final = {
     name: i
@@ -44,6 +47,8 @@ _GLOG_STAMP: Final = re.compile(r"(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d(?:\.\d+)?)
 _SYSLOG_STAMP: Final = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)")
 _EPOCH_STAMP: Final = re.compile(r"1\d{12}$")
 _DAYS: Final = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
+_MOST_WRAPPED: Final = 20_000
+"""Lines of a paste from a terminal; a longer log was never on one."""
 LONGEST: Final = 64_000
 """Characters of one line that are looked at; what a program says of an error stands before."""
 
@@ -97,7 +102,11 @@ def clean(text: str, *, first: int = 1, start: int = 0) -> list[Line]:
     """
     lines: list[Line] = []
     partial: dict[str, Line] = {}
-    for number, raw in enumerate(text.split("\n"), first):
+    pieces = text.split("\n")
+    wide = width(pieces) if len(pieces) <= _MOST_WRAPPED else None
+    if wide:
+        return _unwrap(pieces, wide, first, start)
+    for number, raw in enumerate(pieces, first):
         for line, cut in _line(raw, number, start):
             before = partial.pop(line.source, None)
             if before is not None:
@@ -109,6 +118,26 @@ def clean(text: str, *, first: int = 1, start: int = 0) -> list[Line]:
             if cut:
                 partial[line.source] = before or line
         start += len(raw) + 1
+    return lines
+
+
+def clean_one(raw: str, number: int) -> list[Line]:
+    """Clean a single line; several come of it if it is an envelope around several."""
+    return [line for line, _ in _line(raw, number, 0)]
+
+
+def _unwrap(pieces: list[str], wide: int, first: int, start: int) -> list[Line]:
+    """Clean lines that a terminal has wrapped; each keeps the number of its first part."""
+    starts = [start]
+    for piece in pieces:
+        starts.append(starts[-1] + len(piece) + 1)
+    lines: list[Line] = []
+    for index, raw, breaks in joined(pieces, wide):
+        for line, _ in _line(raw, first + index, starts[index]):
+            # a line break that was taken out counts like an escape sequence of one character
+            line.cuts = tuple(sorted((*line.cuts, *((b, 1) for b in breaks))))
+            line.raw += len(breaks)
+            lines.append(line)
     return lines
 
 
@@ -138,6 +167,8 @@ def _bare(
         raw, cuts = _without_escapes(raw)
     if "&" in raw:
         raw = _ENTITY.sub(lambda m: _ENTITIES[m[0]], raw)
+    if raw.endswith("across cluster]"):
+        raw = _REPEATED.sub("", raw)
     found = peel(raw)
     text = raw[found.end :] if found.end else raw
     line = Line(
@@ -208,6 +239,19 @@ def _without_escapes(raw: str) -> tuple[str, tuple[tuple[int, int], ...]]:
         return raw, ()
     parts.append(raw[last:])
     return "".join(parts), tuple(cuts)
+
+
+def peel_again(line: Line, taken: int) -> None:
+    """Take off what stands before a line's words now that `taken` characters before are gone."""
+    found = peel(line.text[taken:])
+    line.text = line.text[taken + found.end :]
+    line.column += taken + found.end
+    line.own = _own(found) or line.own
+    line.rank = found.rank or line.rank
+    line.level = found.level or line.level
+    line.time = (seconds(found.time) if found.time else None) or line.time
+    if found.source:
+        line.source = f"{line.source}/{found.source}" if line.source else found.source
 
 
 def seconds(stamp: str) -> float | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from app.diagnosis.fit import Fit, fit, fit_squeezed, squeeze, value, weight
+from app.diagnosis.fit import Fit, dense, fit, fit_squeezed, value, weight
 from app.diagnosis.index import Index, TemplateRecord
 from app.diagnosis.literals import Literals
 from app.diagnosis.places import Places, canonical, leaf
@@ -26,6 +26,8 @@ _LEAST_INSIDE: Final = 24
 """The same for a message that another one quotes."""
 _LEAST_ELSEWHERE: Final = 26
 """The same where the traceback ends in another function than the template's."""
+_STATEMENT: Final = 4
+"""Lines that a statement goes on for; a traceback names one of them."""
 _LONG_VALUE: Final = 240
 _TYPED: Final = frozenset({"raise", "assert"})
 _ALTERNATIVE: Final = re.compile(r"_\d$")
@@ -83,9 +85,13 @@ class Matcher:
         numbers: set[int] = set()
         for offset in range(max(1, len(unit.lines))):
             numbers |= hits.get(unit.index + offset, set())
+        if unit.error_class and unit.kind != "http":
+            numbers.update(self.index.by_class(bare(unit.error_class)))
         found = self._pick(unit, numbers, allowed, squeezed=False)
-        if found is None and len(unit.lines) > 1 and unit.kind == "raised":
-            found = self._pick(unit, self._wrapped(unit), allowed, squeezed=True)
+        told = unit.kind != "said" or unit.error_class is not None
+        if found is None and (numbers or len(unit.lines) > 1) and told:
+            wrapped = self._wrapped(unit) if len(unit.lines) > 1 else numbers
+            found = self._pick(unit, wrapped, allowed, squeezed=True)
         if found is None and unit.raised is not None:
             found = self._by_place(unit, allowed)
         if unit.kind != "said" and (found is None or not found.opens):
@@ -130,7 +136,7 @@ class Matcher:
             if not allowed(unit, record):
                 continue
             match = (
-                self._curated(unit, record, number)
+                self._curated(unit, record, number, squeezed=squeezed)
                 if record.pattern
                 else self._scanned(unit, record, number, squeezed=squeezed)
             )
@@ -145,9 +151,12 @@ class Matcher:
                 best = match
         return best
 
-    def _curated(self, unit: Unit, record: TemplateRecord, number: int) -> Match | None:
+    def _curated(
+        self, unit: Unit, record: TemplateRecord, number: int, *, squeezed: bool
+    ) -> Match | None:
         """A hand-written pattern: the entries of other libraries."""
-        m = self._pattern(record.pattern).search(unit.text)
+        text = unit.text.replace("\n", "") if squeezed else unit.text
+        m = self._pattern(record.pattern).search(text)
         if m is None or (unit.kind == "said" and (unit.dump or m.start() >= unit.end)):
             return None
         values = {
@@ -157,8 +166,8 @@ class Matcher:
         }
         named = bare(unit.error_class or "") == bare(record.error_class)
         length = weight([m[0]])
-        opens = not unit.text[unit.begin : m.start()].strip(" :") or unit.kind == "said"
-        opens = opens or _nested_class(unit.text[unit.begin : m.start()])
+        before = text[unit.begin : m.start()]
+        opens = not before.strip(" :") or unit.kind == "said" or _nested_class(before)
         score = length + 30.0 * named + (60.0 if opens else 0.0)
         return Match(unit, record, number, values, m.span(), score, True, opens, False)
 
@@ -218,7 +227,10 @@ class Matcher:
             record = self.index.record(number)
             if not allowed(unit, record) or record.raised_by:
                 continue
-            got = fit([p.lower() for p in record.parts], small, begin=unit.begin, end=len(small))
+            parts = [p.lower() for p in record.parts]
+            got = fit(parts, small, begin=unit.begin, end=len(small))
+            if got is None and "\n" in small:
+                got = fit_squeezed(parts, small, begin=unit.begin)
             if got is None or not got.opens or (score := judge(unit, record, got)) is None:
                 continue
             values = {
@@ -254,7 +266,10 @@ def _placed_match(unit: Unit, record: TemplateRecord, number: int, source: str) 
     here = placed(unit, record)
     wordless = weight(record.parts) == 0
     if not unit.message:
-        if not wordless or len(record.parts) > 1 or not _same_source(record, source):
+        known = _same_source(record, source) if source else here and _at_line(unit, record)
+        if record.kind == "raise" and here and (not source or source.startswith("raise")):
+            known = True
+        if not wordless or len(record.parts) > 1 or not known:
             return None
         score = 40.0 + 60.0 * here
         return Match(unit, record, number, {}, (0, 0), score, True, True, here)
@@ -275,17 +290,27 @@ def _placed_match(unit: Unit, record: TemplateRecord, number: int, source: str) 
     return None
 
 
+def _at_line(unit: Unit, record: TemplateRecord) -> bool:
+    """Whether some release has the record's statement at the line of the innermost frame."""
+    if unit.raised is None:
+        return False
+    frame = unit.raised.frames[-1]
+    _, path = canonical(frame.file)
+    return any(
+        site[0] == path
+        and any(0 <= frame.line - line <= _STATEMENT for lines in site[2].values() for line in lines)
+        for site in record.sites
+    )
+
+
 def _same_source(record: TemplateRecord, source: str) -> bool:
     """Whether the code line under a frame is (part of) the condition of a bare assert."""
-    dense, _ = squeeze(source)
-    dense = dense.removeprefix("assert").strip("()\\,")
-    for prefix in ("and", "or"):
-        dense = dense.removeprefix(prefix) if source.startswith(prefix + " ") else dense
-    return (
-        bool(dense)
-        and dense
-        in squeeze(record.condition)[0].replace("cfg.", "self.") + squeeze(record.condition)[0]
-    )
+    line = dense(source).removeprefix("assert").strip("()\\,")
+    for word in ("and", "or"):
+        if source.startswith(f"{word} "):
+            line = line.removeprefix(word)
+    condition = dense(record.condition)
+    return bool(line) and (line in condition or line in condition.replace("cfg.", "self."))
 
 
 def _unwrapped(text: str) -> str:

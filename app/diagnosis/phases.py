@@ -63,6 +63,8 @@ NAMES: Final[dict[Phase, str]] = {
 
 def phase_of(unit: Unit, facts: Facts) -> Phase | None:
     """The phase in which a unit was said; None if nothing tells."""
+    if unit.raised is not None and (unit.raised.progress or "").startswith("Captur"):
+        return "capture"
     if unit.raised is not None and unit.raised.frames:
         names = {leaf(f.function) for f in unit.raised.frames}
         for phase, functions in _FUNCTIONS:

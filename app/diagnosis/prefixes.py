@@ -81,6 +81,12 @@ _TABLE: Final = (
     ("place", r"[\w.<>]{1,120}:[\w<>]{1,80}:\d{1,6} - "),
     ("source", r"\[[\w./-]{1,120}\.(?:py|cc|cpp|cu|cuh|h|rs):\d{1,6}\] ?"),
     ("rust", r"[a-z_0-9]{1,60}(?:::[a-z_0-9]{1,60}){0,6}: (?:[\w/.-]{1,120}\.rs:\d{1,6}: )"),
+    # older torch: [E ProcessGroupNCCL.cpp:458]
+    ("glog_old", r"\[(?P<old_level>[IWEF]) [\w./-]{1,120}:\d{1,6}\] ?"),
+    # a viewer's counter: [80746] [rank0]:...
+    ("counter", r"\[\d{1,9}\] (?=\[)|\[\d{4,9}\] "),
+    # a record whose opening bracket was not copied: 2025-09-13 09:09:15 TP0] Decode batch
+    ("torn", rf"(?P<torn_rank>{_RANKS}(?: {_RANKS}){{0,7}})\] "),
     # ranks in brackets without a time
     ("ranks", rf"[\[(](?P<ranks>{_RANKS}(?: {_RANKS}){{0,7}})[\])]:? ?"),
     # journald and syslog
@@ -104,12 +110,12 @@ _PROGRESS: Final = re.compile(
     r" \[[^\]\n]{1,80}\][ ,]{0,4}"
 )
 # The first characters any prefix can begin with; everything else is left alone at once.
-_STARTS: Final = frozenset("0123456789[(>&#|") | frozenset("DIWECFTN")
+_STARTS: Final = frozenset("0123456789[(>&#|_")
 _MOST: Final = 8
 """Prefixes on one line; more is nobody's log."""
 CONTAINER: Final = frozenset(
     {"quote", "cri", "pod", "action", "compose", "process", "rank", "mpi", "syslog", "epoch"}
-    | {"file", "number"}
+    | {"file", "number", "counter"}
 )
 """Prefixes that stand on every line, whatever the program prints."""
 
@@ -205,6 +211,8 @@ _SAYS: Final = {
     "boxed_level": (("level", "boxed_level"),),
     "bare_level": (("level", "bare_level"),),
     "logger": (("level", "logger_level"),),
+    "glog_old": (("level", "old_level"),),
+    "torn": (("rank", "torn_rank"),),
     "ranks": (("rank", "ranks"),),
     "syslog": (("time", "sys_time"), ("source", "sys_unit")),
     "epoch": (("time", "epoch"),),

@@ -95,8 +95,8 @@ class Finding:
     not_this_if: list[str] = field(default_factory=list)
     family: str | None = None
     severity: str | None = None
-    time: str | None = None
-    """Clock time of the first one as the log gives it."""
+    raised_at: ShownFrame | None = None
+    """The innermost frame of all, where it is a library's and not the engine's."""
 
 
 @dataclass(slots=True)
@@ -141,11 +141,20 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
+_NAMES: dict[type, list[tuple[str, str]]] = {}
+
+
 def _json(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return {_camel(f.name): _json(getattr(value, f.name)) for f in fields(value)}
+    if value is None or isinstance(value, str | int | float):
+        return value
     if isinstance(value, list | tuple):
         return [_json(v) for v in value]
     if isinstance(value, dict):
         return {k: _json(v) for k, v in value.items()}
+    if is_dataclass(value):
+        kind = type(value)
+        names = _NAMES.get(kind)
+        if names is None:
+            names = _NAMES[kind] = [(f.name, _camel(f.name)) for f in fields(kind)]
+        return {camel: _json(getattr(value, name)) for name, camel in names}
     return value

@@ -30,7 +30,11 @@ def site_of(
     if wanted is None:
         wanted = _nearest(record, release)
     site = _choose(record, wanted, file, function)
+    if not any(part.strip() for part in record.parts):
+        # without words of its own the place is all that tells it from others of its class
+        file, function = site[0], leaf(site[1])
     lines = site[2][str(wanted)]
+    last = max(_releases(record))
     today, status = _today(index, record, newest, site, file, function)
     return CatalogSite(
         file=site[0],
@@ -39,7 +43,7 @@ def site_of(
         line=lines[0],
         today=today,
         status=status,
-        last_release=None if today else _name(index, max(_releases(record))),
+        last_release=_name(index, last) if not today and last < newest else None,
     )
 
 
@@ -89,6 +93,9 @@ def _today(
             return None, "gone"
         status = "reworded"
     now = _choose(later, newest, file, function)
+    wordless = not any(part.strip() for part in later.parts)
+    if wordless and (now[0], leaf(now[1])) != (site[0], leaf(site[1])):
+        return None, "gone"
     if status == "same" and _moved(site, now, file, function):
         status = "moved"
     return {

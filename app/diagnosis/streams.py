@@ -17,7 +17,7 @@ FRAME: Final = re.compile(r'\s*File "[^"\n]{1,500}')
 HEADER: Final = re.compile(r"Traceback \(most recent call last")
 CARETS: Final = re.compile(r"\s*[~^ ]*[~^][~^ ]*$")
 EXCEPTION: Final = re.compile(
-    r"(?P<cls>(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Za-z_]\w{0,120}(?:\([\w.]{1,120}\))?)(?::(?: |$)|$)"
+    r"(?P<cls>(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Za-z_]\w{0,120}(?:\([\w.]{1,120}\))?)(?::(?:\s|$)|\s{0,8}$)"
 )
 
 

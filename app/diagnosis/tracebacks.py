@@ -34,17 +34,20 @@ _MARKERS: Final = (
 _SEPARATOR: Final = re.compile(r"\s*\+(?:-\+)?-{3,}(?: (?P<number>\d+|\.\.\.) -{3,})?\s*$")
 _TREE: Final = re.compile(r"(?:\s{0,40}[|+] ){1,8}")
 _STOP: Final = re.compile(
-    r"(?:Killed|Aborted|Segmentation fault|Bus error|Terminated)\b|\S{1,80}: line \d"
+    r"\"{3}$|(?:Killed|Aborted|Segmentation fault|Bus error|Terminated)\b|\S{1,80}: line \d"
     r"|\[\d{1,4}\][ +-]"
     r"|\$ |#{1,6} |</?\w{1,20}>|usage: |Process \S{1,80}:$|Exception (?:in thread|ignored in)"
     r"|\S{1,200}\.py:\d{1,6}: \w{0,40}Warning|terminate called|Fatal Python error|Traceback \("
     r"|\S{1,60}\$ "
-    r"|(?:srun|slurmstepd|torchrun|make|bash|sh|ninja): "
+    r"|(?:srun|slurmstepd|torchrun): "
 )
 _SUFFIX: Final = re.compile(
     r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Group|Timeout|Empty|Full|Abort|Failure"
     r"|Failed|Mismatch|Fault|Died|Expired|Invalid)(?:\([\w.]*\))?$"
 )
+_ANNOUNCES: Final = re.compile(r"\s{0,8}(?:Exception|Error|Unhandled|Uncaught|Failed|Fatal)\b")
+_FATAL: Final = re.compile(r"Fatal Python error: ")
+_FAULT_BEFORE: Final = 6
 _MESSAGE_LINES: Final = 60
 _WRAPS: Final = 3
 _NOISE: Final = 12
@@ -86,6 +89,10 @@ class Raised:
     rank: str | None = None
     source: str = ""
     time: float | None = None
+    level: str | None = None
+    """Of the record that the traceback begins in."""
+    progress: str | None = None
+    """A progress bar on the header's line."""
     cut_start: bool = False
     cut_end: bool = False
 
@@ -111,6 +118,7 @@ class Parser:
         self.rest: list[int] = []
         """Indices of lines outside every traceback."""
         self._relation: Relation | None = None
+        self._wrapped = False
         self._at = 0
 
     def run(self) -> None:
@@ -125,9 +133,12 @@ class Parser:
             if marker:
                 self._relation = marker
                 self._at += 1
+            elif "most recent call first" in line.text:
+                self._dump()
             elif header:
+                lead = header["lead"] if header["lead"].strip() else self._announced()
                 self._at += 1
-                self._body(line, header["lead"], cut_start=False, group=bool(header["group"]))
+                self._body(line, lead, cut_start=False, group=bool(header["group"]))
             elif self._frame(self._at)[0]:
                 self._body(line, "", cut_start=True, group=False)
             else:
@@ -135,6 +146,14 @@ class Parser:
                     self._relation = None
                 self.rest.append(self._at)
                 self._at += 1
+
+    def _announced(self) -> str:
+        """The record on the line before, if it announces a traceback."""
+        line = self.lines[self._at - 1] if self._at and self.rest[-1:] == [self._at - 1] else None
+        if line is None or line.gap or line.fence:
+            return ""
+        loud = line.level in ("ERROR", "CRITICAL", "FATAL") or _ANNOUNCES.match(line.text)
+        return line.text if loud else ""
 
     @staticmethod
     def _marker(text: str) -> Relation | None:
@@ -173,6 +192,8 @@ class Parser:
             rank=head.rank or self.stream.rank,
             source=self.stream.source,
             time=head.time,
+            level=head.level,
+            progress=head.progress,
             cut_start=cut_start,
         )
         self._relation = None
@@ -196,7 +217,7 @@ class Parser:
             if (
                 raised.frames
                 and not raised.frames[-1].source
-                and text.strip()
+                and text.strip(" .…")
                 and not CARETS.match(text)
             ):
                 raised.frames[-1] = _with_source(raised.frames[-1], text.strip())
@@ -209,13 +230,52 @@ class Parser:
         if raised.frames or raised.error_class:
             self._keep(raised, group=group)
 
+    def _dump(self) -> None:
+        """Read the stacks that a dying or hanging process prints, innermost call first.
+
+        Only the thread at fault is taken over, and only if the line that names the fault stands
+        right before; the others say what was going on, not what went wrong.
+        """
+        head = self.lines[self._at]
+        fault = _fault(self.lines[max(0, self._at - _FAULT_BEFORE) : self._at])
+        current = "Current thread" in head.text or "File " in head.text
+        self._at += 1
+        frames: list[Frame] = []
+        while self._at < len(self.lines):
+            frame, taken = self._frame(self._at)
+            if frame is None:
+                break
+            frames.append(frame)
+            self._at += taken
+        if fault is None or not current or not frames:
+            return
+        line, m = fault
+        self.rest = [i for i in self.rest if i != self._index_of(line)]
+        raised = Raised(
+            error_class="Fatal Python error",
+            message=[line],
+            at=self._index_of(line),
+            offset=m.end(),
+            frames=frames[::-1],
+            first=line.number,
+            last=frames[-1].number,
+            rank=line.rank or self.stream.rank,
+            source=self.stream.source,
+            time=line.time,
+        )
+        self.chains.append([raised])
+
+    def _index_of(self, line: Line) -> int:
+        return next(i for i in range(self._at - 1, -1, -1) if self.lines[i] is line)
+
     def _keep(self, raised: Raised, *, group: bool) -> None:
         if raised.relation and self.chains:
             self.chains[-1].append(raised)
         else:
             self.chains.append([raised])
-        if group:
-            self._relation = "group"
+        if group or self._wrapped:
+            # what a group holds, or what failed at the other side of a remote call, comes next
+            self._relation, self._wrapped = "group", False
         elif raised.relation == "group":
             # siblings follow until something else is said
             self._relation = "group"
@@ -274,9 +334,20 @@ class Parser:
                 break
             raised.message.append(line)
             self._at += 1
+        if m["cls"].endswith(")") and self._at < len(self.lines) and self._frame(self._at)[0]:
+            self._wrapped = True
         while len(raised.message) > 1 and not raised.message[-1].text.strip(" |"):
             raised.message.pop()
         raised.last = raised.message[-1].number
+
+
+def _fault(lines: list[Line]) -> tuple[Line, re.Match[str]] | None:
+    """The line in which the interpreter names the fault."""
+    for line in reversed(lines):
+        m = _FATAL.search(line.text)
+        if m:
+            return line, m
+    return None
 
 
 def _untree(text: str) -> str:

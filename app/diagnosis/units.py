@@ -23,10 +23,13 @@ _NAMED: Final = re.compile(
     r"\s{0,40}(?P<cls>(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Za-z_]\w{0,120}"
     r"(?:Error|Exception|Interrupt|Exit|Failure|Expired)(?:\([\w.]{1,120}\))?)(?:: |:?$)"
 )
+_PRETTY: Final = ('"message"', "'message'", '"detail"', "'detail'", '"error"')
+"""How a line of a pretty-printed error body begins."""
 _WHAT: Final = re.compile(r"\s{0,8}what\(\):\s{1,4}")
 _THROWN: Final = re.compile(
     r"terminate called after throwing an instance of '(?P<cls>[^'\n]{1,200})'"
 )
+_ERROR_CODE: Final = re.compile(r"Error code: (\d{3})\b")
 _FOLLOWING: Final = 12
 """Lines behind a record's first that may belong to its message."""
 
@@ -156,7 +159,10 @@ def _thrown(stream: Stream, index: int) -> str:
 def of_bodies(stream: Stream, index: int) -> list[Unit]:
     """The units of the HTTP error bodies in a line."""
     line = stream.lines[index]
-    if "{" not in line.text or line.text.lstrip().startswith(("Receive:", "Finish:")):
+    start = line.text.lstrip()
+    if start.startswith(("Receive:", "Finish:")) or (
+        "{" not in line.text and not start.startswith(_PRETTY)
+    ):
         return []
     return [
         Unit(
@@ -177,6 +183,34 @@ def of_bodies(stream: Stream, index: int) -> list[Unit]:
     ]
 
 
+def of_answer(unit: Unit) -> list[Unit]:
+    """The HTTP error bodies that a client's exception quotes."""
+    if "{" not in unit.text or not unit.lines:
+        return []
+    return [
+        Unit(
+            kind="http",
+            stream=unit.stream,
+            text=body.message,
+            begin=0,
+            end=len(body.message),
+            error_class=body.type,
+            lines=unit.lines[:1],
+            starts=[unit.starts[0] - body.start],
+            index=unit.index,
+            rank=unit.rank,
+            time=unit.time,
+            http_code=body.code or _code_before(unit.text),
+        )
+        for body in bodies(unit.text)
+    ]
+
+
+def _code_before(text: str) -> int | None:
+    m = _ERROR_CODE.search(text)
+    return int(m[1]) if m else None
+
+
 def named(unit: Unit) -> bool:
     """Whether a record names an exception class, known or not."""
     return unit.error_class is not None and not unit.dump
@@ -192,9 +226,9 @@ def units(parser: Parser, wanted: set[int]) -> list[Unit]:
     found = [of_raised(r, parser.stream) for chain in parser.chains for r in chain]
     for index in parser.rest:
         line = parser.stream.lines[index]
-        answered = of_bodies(parser.stream, index) if "{" in line.text else []
+        answered = of_bodies(parser.stream, index)
         found.extend(answered)
-        if answered and line.text.lstrip().startswith("{"):
+        if answered and line.text.lstrip().startswith(("{", '"', "'", "data: {")):
             continue
         if index in wanted or EXCEPTION.match(line.text.lstrip()) or "what()" in line.text:
             unit = of_line(parser.stream, index)

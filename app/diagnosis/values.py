@@ -19,6 +19,7 @@ _INNER: Final = re.compile(
     r"\b(?P<cls>[A-Z]\w{2,60}(?:Error|Exception))(?:\([^()\n]{0,300}\))?: (?P<text>[^\n]{1,1000})"
 )
 _NONE: Final = re.compile(r"'NoneType' object (?:has no attribute '(?P<attribute>\w+)'|is not)")
+_PROGRESS: Final = re.compile(r"(\d+/\d+) \[")
 _MOST: Final = 24
 
 
@@ -53,10 +54,11 @@ def derived(draft: Draft, facts: Facts, optional: frozenset[str]) -> dict[str, A
             break
         first = other.unit
         found.setdefault("first_exception", f"{first.error_class}: {first.message}"[:300])
-    inner = _INNER.search(draft.unit.message[:4_000])
-    if inner and inner.start() > 0:
-        found["inner"] = inner["text"].strip()
-        found["inner_class"] = inner["cls"]
+    for told in draft.match.values.values() if draft.match else ():
+        inner = _INNER.match(told[:4_000]) if isinstance(told, str) else None
+        if inner:
+            found["inner"] = inner["text"].strip()
+            found["inner_class"] = inner["cls"]
     _none(draft, facts, optional, found)
     raised = draft.unit.raised
     if (
@@ -75,13 +77,12 @@ def derived(draft: Draft, facts: Facts, optional: frozenset[str]) -> dict[str, A
         found["failing_rank"] = draft.unit.rank
     if asynchronous(draft.unit.text):
         found["async"] = True
-    for line in draft.unit.stream.lines:
-        if line.progress and raised and raised.first == line.number:
-            progress = re.search(r"(\d+/\d+) \[", line.progress)
-            if progress:
-                found["progress"] = progress[1]
-            if "avail_mem" in facts.values:
-                found["avail_mem"] = facts.values["avail_mem"]
+    if raised and raised.progress:
+        progress = _PROGRESS.search(raised.progress)
+        if progress:
+            found["progress"] = progress[1]
+        if "avail_mem" in facts.values:
+            found["avail_mem"] = facts.values["avail_mem"]
     return found
 
 

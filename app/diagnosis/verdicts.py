@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from app.diagnosis.causes import Group
@@ -41,7 +42,7 @@ def exit_findings(
     """
     if not exits:
         return
-    telling = next((e for e in exits if e.signal), exits[0])
+    telling = _telling(exits)
     parents = [
         (i, f)
         for i, (f, g) in enumerate(zip(diagnosis.findings, groups, strict=True))
@@ -51,8 +52,8 @@ def exit_findings(
     if parents:
         i, finding = parents[0]
         alone = diagnosis.root_cause is None
-        _add(finding, telling, case, alone=alone)
-        if alone and telling.signal in _EXPLAINS_ITSELF:
+        _add(finding, telling, case, alone=alone and not _clean_up(finding, telling))
+        if alone and telling.signal in _EXPLAINS_ITSELF and not _clean_up(finding, telling):
             finding.role = "root-cause"
             finding.confidence = 0.7
             finding.fixes = _fixes(telling, case) or finding.fixes
@@ -61,6 +62,20 @@ def exit_findings(
     elif all(f.role == "warning" for f in diagnosis.findings) and telling.signal:
         diagnosis.findings.append(_own(telling, exits, case))
         diagnosis.root_cause = len(diagnosis.findings) - 1
+
+
+def _telling(exits: Sequence[Exit]) -> Exit:
+    """The report that says most: a signal with its code before one without."""
+    best = next((e for e in exits if e.signal and e.said), None)
+    best = best or next((e for e in exits if e.signal), exits[0])
+    if any(e.by_kernel and e.signal == best.signal for e in exits):
+        best = replace(best, by_kernel=True)
+    return best
+
+
+def _clean_up(finding: Finding, told: Exit) -> bool:
+    """Whether the end is the server's own: it kills its children when one asks it to stop."""
+    return "sigquit" in finding.message.lower() and not told.by_kernel and not told.said
 
 
 def _add(finding: Finding, told: Exit, case: Case, *, alone: bool) -> None:
@@ -203,10 +218,8 @@ def _summary(diagnosis: Diagnosis, root: Finding | None) -> str:
             return "This is vLLM's log, and the reason is not in this part of it."
         return "The reason is not in this part of the log."
     who = f"{root.rank}: " if root.rank else ""
-    what = (
-        root.title
-        or f"{root.error_class or 'error'}{': ' if root.message else ''}{_first(root.message)}"
-    )
+    said = ": ".join(x for x in (root.error_class, _first(root.message)) if x)
+    what = root.title or said or "an error without a class and a message"
     more = "" if root.entry_id else " No entry of the catalog explains it."
     engine = " This is vLLM's log." if diagnosis.engine == "vllm" else ""
     return f"{who}{what}{'' if what.endswith(('.', '!', '?')) else '.'}{more}{engine}"

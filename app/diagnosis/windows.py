@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from app.diagnosis.lines import Line, clean
+from app.diagnosis.lines import Line, clean_one
 from app.diagnosis.streams import EXCEPTION, FRAME
 
 LOOKAHEAD: Final = 128 << 10
@@ -29,17 +29,20 @@ class Window:
     """Where they end in the block."""
 
 
-def window(data: bytes, start: int, line: int, kind: str, extra: int) -> Window:
+def window(
+    data: bytes | bytearray, start: int, size: int, line: int, kind: str, extra: int
+) -> Window:
     """Read what begins at a line.
 
     Args:
         data: a block.
         start: where the line begins.
+        size: how much of the block counts.
         line: lines of the block before it.
         kind: see `app.diagnosis.markers`.
         extra: lines that the message goes on for.
     """
-    reader = _Reader(data, start)
+    reader = _Reader(data, start, size)
     reader.next()
     if kind == "traceback":
         _traceback(reader)
@@ -55,22 +58,22 @@ def window(data: bytes, start: int, line: int, kind: str, extra: int) -> Window:
 class _Reader:
     """Cleans one line after the other."""
 
-    def __init__(self, data: bytes, at: int) -> None:
-        self._data = data
+    def __init__(self, data: bytes | bytearray, at: int, size: int) -> None:
+        self._data, self._size = data, size
         self.at = at
         self.lines: list[Line] = []
         self._number = 0
 
     def next(self) -> Line | None:
         """Take one more line; None at the end of the block."""
-        if self.at >= len(self._data):
+        if self.at >= self._size:
             return None
-        stop = self._data.find(b"\n", self.at)
-        stop = len(self._data) if stop < 0 else stop
+        stop = self._data.find(b"\n", self.at, self._size)
+        stop = self._size if stop < 0 else stop
         raw = self._data[self.at : min(stop, self.at + _LONGEST_LINE)]
         self.at = stop + 1
         self._number += 1
-        new = clean(raw.decode("utf-8", "replace"), first=self._number)
+        new = clean_one(raw.decode("utf-8", "replace"), self._number)
         self.lines += new
         return new[-1] if new else None
 

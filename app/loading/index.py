@@ -20,11 +20,12 @@ from app.db import read_meta, session
 from app.diagnosis.catalog import POINTER
 from app.diagnosis.index import Contents, pack
 from app.diagnosis.literals import ENGINE, Literals
+from app.diagnosis.markers import MARKERS
 from app.exceptions import ReprobaseError
 from app.knowledge.entry_file import EntryFile, read_entry_files
 from app.loading.curated import ERRORS_DIR, curated_id
 from app.loading.index_facts import facts_of, places
-from app.loading.index_records import Collector, link_literals, openings
+from app.loading.index_records import Collector, by_class, link_literals, openings
 from app.models import Alias, Entry, Release, Site
 from app.settings import Settings
 from app.wheels import open_wheel
@@ -100,6 +101,7 @@ def build(
             meta={
                 "releases": [[r.package, r.version] for r in releases],
                 "matcher": ENGINE,
+                "markers": {n: MARKERS[t] for n, t in enumerate(literals) if t in MARKERS},
                 "flags": flags,
                 "optional": sorted(optional),
                 "slugs": {r.slug: i for i, r in enumerate(records) if r.slug},
@@ -108,6 +110,7 @@ def build(
             literals=literals,
             postings=postings,
             by_function=by_function,
+            by_class=by_class(records),
             openings=openings(records),
             matcher=Literals(lambda: literals).dump(),
             places=places([dict(r.facts) for r in releases]),

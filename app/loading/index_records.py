@@ -20,6 +20,7 @@ _WORDLESS: Final = 12
 """Letters and digits of fixed text below which an error is known by its place."""
 _LONGEST_CONDITION: Final = 240
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_BRACES: Final = re.compile(r"\{[^{}]{0,200}\}?")
 _WORD: Final = re.compile(r"[^\W_]")
 _NOT_SHIPPED: Final = ("/test/", "/tests/")
 """An engine's own tests raise what no server prints."""
@@ -156,8 +157,14 @@ def _kind(guard: Any) -> str:
 
 def split(template: str) -> tuple[list[str], list[str]]:
     """A template as fixed parts and the expressions between them."""
+    try:
+        parsed = parse(template)
+    except ValueError:
+        # a native check's text with a brace or a quote that was cut in two
+        pieces = _BRACES.split(template)
+        return pieces, [f"{n}" for n in range(1, len(pieces))]
     parts, holes = [""], []
-    for part in parse(template):
+    for part in parsed:
         if isinstance(part, str):
             parts[-1] += part
         else:
@@ -211,6 +218,15 @@ def _by_library(record: TemplateRecord, file: EntryFile) -> None:
             holes.append(f"n{len(holes) + 1}")
             parts.append(piece)
     record.parts, record.holes = parts, holes
+
+
+def by_class(records: Sequence[TemplateRecord]) -> dict[str, list[int]]:
+    """Class → curated records with a pattern but no fixed string, such as a KeyError's key."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for number, record in enumerate(records):
+        if record.pattern and not record.literals:
+            found[bare(record.error_class)].append(number)
+    return dict(found)
 
 
 def openings(records: Sequence[TemplateRecord]) -> dict[str, list[int]]:
