@@ -55,7 +55,7 @@ def kda_target_verify(
         AssertionError: a tree with a window. The engine has that check for GDN only and runs the
             chain here.
     """
-    if ssm_states.dim() != 4:  # noqa: PLR2004  # slot, head, value, key
+    if ssm_states.dim() != 4:  # slot, head, value, key
         raise ValueError(
             f"recurrent_kda needs a [N, HV, V, K] state pool; got shape {tuple(ssm_states.shape)}"
         )

@@ -100,13 +100,9 @@ class ReplayRing:
             `[bs * T, HV, V]`.
 
         Raises:
-            AssertionError: a ring whose length is no power of two.
             ValueError: more rows than `max_spec`, for which the ring was sized.
         """
         T = draft_token_num
-        assert self.length & (self.length - 1) == 0, (
-            "circular cache requires power-of-two max_cache_len"
-        )
         if self.max_spec < T:
             raise ValueError(f"the ring is sized for {self.max_spec} rows a verify, got {T}.")
         work = torch.promote_types(torch.promote_types(q.dtype, v.dtype), torch.float32)

@@ -23,7 +23,7 @@ def naive_mamba_state_scatter_with_mask(
     """
     if step_indices_raw.shape[0] == 0:
         return
-    if dst.ndim < 2 or src.ndim < 3:  # noqa: PLR2004  # layer and slot; layer, row and step
+    if dst.ndim < 2 or src.ndim < 3:  # layer and slot; layer, row and step
         raise ValueError(f"Unexpected tensor ranks: {dst.ndim=} {src.ndim=}")
     if dst.shape[0] != src.shape[0]:
         raise ValueError(f"Layer dimension mismatch: {dst.shape[0]=} vs {src.shape[0]=}")
