@@ -1,0 +1,57 @@
+"""The verify of a replay ring is launched with key tiles too small for a matrix product.
+
+Symptom
+-------
+`ValueError: BKT=8 must be >=16 for tl.dot.` at the first verify.
+
+Mechanism
+---------
+The kernel multiplies tiles of keys by `tl.dot`, which takes 16 or more along the inner dimension.
+The tile is BK divided by nk, the key size rounded up to a power of two by the number of tiles. Too
+many tiles for a small key size are refused before the launch.
+"""
+
+from collections.abc import Mapping
+
+from reproducers.calls.page import hold_page
+from reproducers.calls.ring_decode import KEY, recurrent_error, ring_decode
+from reproducers.checks import same
+from reproducers.snippets import outcome
+from reproducers.upstream.subject import Subject
+
+RELEASES = "sglang >=0.5.16,<=0.5.23"
+
+
+def trigger(subject: Subject) -> None:
+    """Four tiles for keys of 32."""
+    subject.value("nk", 4)
+    ring_decode(subject)(nk=4, mode="verify")
+
+
+def fix(subject: Subject) -> None:
+    """The same verify with two tiles; outputs against the recurrence."""
+    error = recurrent_error(subject, ring_decode(subject)(nk=2, mode="verify"))
+    subject.check("as-the-recurrence", error < 1e-5, got=error, expected="below 1e-5 relative")
+
+
+def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """The page's code against the wrapper."""
+    verify = ring_decode(subject)
+
+    def launch(nk: int) -> float:
+        return recurrent_error(subject, verify(nk=nk, mode="verify"))
+
+    hold_page(
+        subject,
+        snippets,
+        launch,
+        cases={"4 tiles": (4,), "2 tiles": (2,), "1 tile": (1,), "8 tiles": (8,)},
+        error=ValueError,
+        text="BKT=8 must be >=16 for tl.dot.",
+        rescued=((4,), True),
+        passed_on=(3,),
+        names={"launch": launch, "keys": KEY},
+        seen=lambda error: error < 1e-5,
+    )
+    flush = outcome(lambda: verify(nk=2, mode="flush"))
+    same(subject, "default-tiles-need-32-keys", [flush, KEY // 2], ["returns", 16])
