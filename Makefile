@@ -7,8 +7,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requi
 
 .PHONY: serve test check setup verify bench format new soak clean
 
-serve: $(SETUP)        ## the site on http://127.0.0.1:8000
-	@$(BIN)/reprobase serve
+serve: $(SETUP)        ## the site on http://127.0.0.1:8000, or on PORT=...
+	@$(BIN)/reprobase serve $(if $(PORT),--port $(PORT))
 
 setup: $(SETUP)        ## only the installation
 
