@@ -20,6 +20,7 @@ def run(args: argparse.Namespace) -> int:
 
     from app.db import session
     from app.loading.releases import remove_release
+    from app.loading.remembered import forget
     from app.loading.scanning import release_result
     from app.models import Release
     from app.settings import load_settings
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
         package, version = parse_release(args.remove)
         with session(settings) as db:
             remove_release(db, package, version)
+        forget(settings, package, version)
     with session(settings) as db:
         wanted = select(Release).order_by(col(Release.package), col(Release.ordinal))
         results = [release_result(db, release) for release in db.exec(wanted)]

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         for open_one in _wheels(args, settings):
             wheel = open_one()
-            show = _Progress(f"{wheel.package}=={wheel.version}")
+            show = Progress(f"{wheel.package}=={wheel.version}")
             result = scan_into_catalog(wheel, settings, show, again=args.again)
             show.end(result)
             results.append(result)
@@ -119,7 +119,7 @@ def _line(result: dict[str, Any]) -> str:
     )
 
 
-class _Progress:
+class Progress:
     """One line on standard error: rewritten on a terminal, else a line every second."""
 
     def __init__(self, release: str) -> None:

@@ -55,11 +55,20 @@ def prepare(settings: "Settings") -> None:
     from app.db import session
     from app.loading.curated import load_curated
     from app.loading.evidence import load_evidence
+    from app.loading.remembered import missing, remember_catalog
     from app.services.run_worker import end_forgotten
 
     with session(settings) as db:
         load_curated(db)
         load_evidence(db)
+        lost = [r.name for r in missing(db, settings) if r.name != settings.default_release]
+        remember_catalog(db, settings)
+    if lost:
+        print(
+            f"The database lacks releases scanned before ({', '.join(lost)}): "
+            "`reprobase load` brings them back.",
+            file=sys.stderr,
+        )
     end_forgotten(settings)
 
 

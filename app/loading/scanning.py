@@ -13,6 +13,7 @@ from sqlmodel import Session, col, func, select
 
 from app.db import session
 from app.loading.releases import STATUSES, load_release
+from app.loading.remembered import remember
 from app.models import Change, Release
 from app.scanner.release import scan_wheel, scanner_digest
 from app.settings import Settings
@@ -53,6 +54,7 @@ def scan_into_catalog(
         with session(settings) as db:
             known = _stored(db, wheel)
             if known is not None:
+                remember(settings, wheel.package, wheel.version, wheel.path)
                 tell(1.0, "already in the catalog")
                 return known
     with collector_off():
@@ -64,6 +66,7 @@ def scan_into_catalog(
         tell(_READING, "storing")
         with session(settings) as db:
             load_release(db, scanned)
+    remember(settings, wheel.package, wheel.version, wheel.path)
     tell(1.0, "done")
     with session(settings) as db:
         result = _stored(db, wheel) or {}

@@ -27,7 +27,7 @@ from app.settings import Settings
 from app.wheels import parse_release
 
 log = logging.getLogger(__name__)
-_INDEXES = [sys.executable, "-m", "app.cli", "load", "--indexes"]
+_INDEXES = [sys.executable, "-m", "app.cli", "load", "--indexes", "--no-scan"]
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
