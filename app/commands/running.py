@@ -8,10 +8,10 @@ from typing import cast
 
 from app.exceptions import CannotTellError, NotFoundError
 from app.models import Run
-from app.runs.plan import Runnable, plan, runnable, steps_of
+from app.runs.plan import NoSiteError, Runnable, plan, runnable, steps_of
 from app.runs.record import claims_hold, run_row
 from app.runs.sandbox import execute, needs_line, with_line
-from app.runs.subjects import declared_subjects, newest_subject
+from app.runs.subjects import declared_subjects, declares, newest_subject
 from app.services.reproducers import ReproducerFile, find_reproducer
 from app.settings import Settings
 from reproducers.protocol import Device, Request, Result, Subject
@@ -26,6 +26,11 @@ class Target:
 
     entry: Runnable
     reproducer: ReproducerFile
+
+    def declares(self, subject: str) -> bool:
+        """Whether the reproducer says that this subject has the error."""
+        file = self.reproducer
+        return declares(file.releases, subject, reference=file.has_reference)
 
 
 def find_targets(keys: Sequence[str], settings: Settings) -> list[Target]:
@@ -79,7 +84,8 @@ def run_target(
 ) -> Iterator[Run]:
     """Run the steps on the subjects, one after another, telling about it on standard error.
 
-    A release that does not have the error is a skipped run if there are other subjects.
+    A release that does not have the error is a skipped run if there are other subjects. One that
+    the reproducer declares is a failed run: what it declares is not so, or is not found any more.
     """
     for subject in subjects:
         trigger: Result | None = None
@@ -95,9 +101,12 @@ def run_target(
                     on_progress=say,
                 )
             except NotFoundError as e:
-                if len(subjects) == 1:
+                wrong = isinstance(e, NoSiteError) and target.declares(subject)
+                if len(subjects) == 1 and not wrong:
                     raise
-                yield _skipped(target.entry, subject, one, device, str(e))
+                reason = f"{e} Its reproducer declares it." if wrong else str(e)
+                result = Result(outcome="died" if wrong else "skipped", reason=reason)
+                yield _not_run(target.entry, subject, one, device, result)
                 continue
             say(f"{label} ...")
             if trigger is not None and needs_line(request):
@@ -110,7 +119,7 @@ def run_target(
             yield row
 
 
-def _skipped(entry: Runnable, subject: str, step: str, device: str, reason: str) -> Run:
+def _not_run(entry: Runnable, subject: str, step: str, device: str, result: Result) -> Run:
     request = Request(
         kind="reproducer",
         subject=Subject(name=subject),
@@ -119,7 +128,7 @@ def _skipped(entry: Runnable, subject: str, step: str, device: str, reason: str)
         step=steps_of(step)[0],
         device=cast("Device", device),
     )
-    return run_row(Result(outcome="skipped", reason=reason), request, entry_id=entry.entry_id)
+    return run_row(result, request, entry_id=entry.entry_id)
 
 
 def keep(runs: Sequence[Run], settings: Settings) -> None:

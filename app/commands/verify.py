@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Run and write; exit code 0 if all passed, 1 if one did not, 3 if nothing could be run."""
     from app.commands import running
     from app.exceptions import BadInputError
-    from app.runs.evidence import evidence_path, record_of, write_evidence
+    from app.runs.evidence import evidence_path, read_evidence, record_of, write_evidence
     from app.settings import load_settings
 
     jobs = args.jobs or os.cpu_count() or 1
@@ -55,9 +55,14 @@ def run(args: argparse.Namespace) -> int:
             running.keep([row], settings)
             if not args.json:
                 print(f"{slug}  {running.summary(row)}", flush=True)
-        declared = subjects if "all" in args.on else None
         path = evidence_path(slug)
-        changed = write_evidence(path, runs, subjects=declared)
+        if "all" in args.on:
+            changed = write_evidence(path, runs, declared=target.declares)
+            kept = {str(r["subject"]) for r in read_evidence(path)} - set(subjects)
+            if kept:
+                running.say(f"{path.name}: not at hand and left as they were: {_listed(kept)}")
+        else:
+            changed = write_evidence(path, runs)
         running.say(f"{path.name}: {'written' if changed else 'as it was'}")
         return runs
 
@@ -73,3 +78,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([record_of(row) for row in everything], ensure_ascii=False, indent=2))
     return running.exit_code(everything)
+
+
+def _listed(subjects: set[str]) -> str:
+    from app.services.evidence import subject_order
+
+    return ", ".join(sorted(subjects, key=subject_order))

@@ -5,10 +5,12 @@ changed, so that verifying again leaves the files as they are unless a verdict, 
 is another.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,14 +55,18 @@ def read_evidence(path: Path) -> list[Record]:
 
 
 def write_evidence(
-    path: Path, runs: Iterable[Run], *, subjects: Collection[str] | None = None
+    path: Path, runs: Iterable[Run], *, declared: Callable[[str], bool] | None = None
 ) -> bool:
     """Bring a file up to date with new runs; runs of other releases and devices stay.
+
+    A run that was skipped shows nothing, so it never takes the place of one that passed. Writers
+    of one folder take turns.
 
     Args:
         path: see `evidence_path`.
         runs: finished runs of the entry.
-        subjects: all that its reproducer declares; lines of others are dropped. None keeps them.
+        declared: whether its reproducer declares a subject; lines of others are dropped. What could
+            not be listed or fetched today is still declared. None keeps every line.
 
     Returns:
         Whether the file changed.
@@ -69,26 +75,43 @@ def write_evidence(
         BadInputError: the file that is there cannot be read.
         UnavailableError: it cannot be written.
     """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _turn(path.parent):
+            return _merge(path, runs, declared)
+    except OSError as e:
+        raise UnavailableError(f"{path} cannot be written ({e}).") from e
+
+
+@contextlib.contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, so that what is read is still there when it is written."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _merge(path: Path, runs: Iterable[Run], declared: Callable[[str], bool] | None) -> bool:
     old = {_key(r): r for r in read_evidence(path)}
-    merged = {k: r for k, r in old.items() if subjects is None or k[0] in subjects}
+    merged = {k: r for k, r in old.items() if declared is None or declared(k[0])}
     for run in runs:
         record = record_of(run)
         known = old.get(_key(record))
+        if known and known.get("passed") and record["outcome"] == "skipped":
+            continue
         if known is None or _lasting(known) != _lasting(record):
             merged[_key(record)] = record
     if merged == old:
         return False
-    lines = [_line(merged[k]) for k in sorted(merged, key=_order)]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=".evidence-", delete=False
-        ) as part:
-            part.writelines(lines)
-        Path(part.name).chmod(0o644)
-        os.replace(part.name, path)  # noqa: PTH105  # whole or not at all
-    except OSError as e:
-        raise UnavailableError(f"{path} cannot be written ({e}).") from e
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=".evidence-", delete=False
+    ) as part:
+        part.writelines(_line(merged[k]) for k in sorted(merged, key=_order))
+    Path(part.name).chmod(0o644)
+    os.replace(part.name, path)  # noqa: PTH105  # whole or not at all
     return True
 
 

@@ -21,6 +21,10 @@ from reproducers.protocol import Device, Request, Step, Subject
 Progress = Callable[[str], None]
 
 
+class NoSiteError(NotFoundError):
+    """The release is there, but none of its code raises the error."""
+
+
 @dataclass(frozen=True, slots=True)
 class Runnable:
     """What is known of an entry that matters for running it; outlives the database session."""
@@ -113,7 +117,8 @@ def plan(
 
     Raises:
         BadInputError: the subject is not a release.
-        NotFoundError: there is no such release, or it does not have the error.
+        NotFoundError: there is no such release.
+        NoSiteError: it does not have the error.
         UnavailableError: the wheel cannot be fetched.
         BadWheelError: the wheel is damaged.
     """
@@ -125,7 +130,7 @@ def plan(
     wheel = fetch(package, version, settings, on_progress=on_progress)
     found = _places(entry, wheel, settings)
     if not found.sites:
-        raise NotFoundError(
+        raise NoSiteError(
             f"{subject} does not have this error: none of its code says {entry.wording.template!r}."
         )
     return release_request(

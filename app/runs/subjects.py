@@ -61,6 +61,29 @@ def newest_subject(releases: str | None, settings: Settings, *, reference: bool)
     )
 
 
+def declares(releases: str | None, subject: str, *, reference: bool) -> bool:
+    """Whether a reproducer declares a subject, whatever can be listed or fetched today.
+
+    Args:
+        releases: a reproducer's `RELEASES`.
+        subject: `sglang==0.5.18`, or `reference`.
+        reference: whether it also runs on the reference runtime.
+
+    Raises:
+        BadInputError: `releases` is not a package and a specifier.
+    """
+    if subject == REFERENCE:
+        return reference
+    if not releases:
+        return False
+    package, specifier = read_releases(releases)
+    named, _, version = subject.partition("==")
+    try:
+        return named == package and specifier.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
 def read_releases(releases: str) -> tuple[str, SpecifierSet]:
     """The package and the versions of a reproducer's `RELEASES`.
 

@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from app.commands import running
+from app.exceptions import NotFoundError
 from app.models import Run
-from app.settings import load_settings
+from app.runs.places import Wording
+from app.runs.plan import Runnable
+from app.services.reproducers import ReproducerFile
+from app.settings import Settings, load_settings
+from tests.wheels.making import make_wheel
 
 SLUG = "unknown-speculative-phase"
 
@@ -84,3 +89,33 @@ def test_the_exit_code_tells_passed_failed_and_cannot_tell_apart() -> None:
     unfounded = run(outcome="returned", passed=True, claims=[{"id": "c", "ok": False}])
     assert running.exit_code([unfounded]) == 1
     assert "NOT SO: c" in running.summary(unfounded)
+
+
+def toy_target(tmp_path: Path, releases: str) -> tuple[running.Target, Settings]:
+    """A reproducer of an error that `toy==1.0`, which is cached, does not have."""
+    settings = load_settings({"HOME": str(tmp_path)})
+    folder = settings.wheels_dir / "toy"
+    folder.mkdir(parents=True)
+    make_wheel(folder, {"toy/__init__.py": ""}, package="toy", version="1.0")
+    entry = Runnable("e" * 16, "toy-error", "toy", "exception", Wording("ValueError", "no", "no"))
+    file = ReproducerFile("toy-error", "", releases, "", "", "", has_reference=False)
+    return running.Target(entry, file), settings
+
+
+def test_a_declared_release_without_the_error_is_a_failure(tmp_path: Path) -> None:
+    target, settings = toy_target(tmp_path, "toy >=1.0")
+    rows = list(running.run_target(target, ["toy==1.0"], "both", "cpu", settings))
+    assert [(r.step, r.outcome, r.passed) for r in rows] == [
+        ("trigger", "died", False),
+        ("fix", "died", False),
+    ]
+    assert "toy==1.0 does not have this error" in str(rows[0].reason)
+    assert running.exit_code(rows) == 1
+
+
+def test_a_release_that_nobody_declared_is_skipped_without_the_error(tmp_path: Path) -> None:
+    target, settings = toy_target(tmp_path, "toy >=2.0")
+    rows = list(running.run_target(target, ["toy==1.0", "toy==1.0"], "fix", "cpu", settings))
+    assert [r.outcome for r in rows] == ["skipped", "skipped"]
+    with pytest.raises(NotFoundError, match="does not have this error"):
+        list(running.run_target(target, ["toy==1.0"], "fix", "cpu", settings))
