@@ -5,7 +5,7 @@ SETUP := .venv/.ready
 DEV := .venv/.ready-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
 
-.PHONY: serve test check setup verify bench format new soak clean
+.PHONY: serve test check setup verify bench format clean
 
 serve: $(SETUP)        ## the site on http://127.0.0.1:8000, or on PORT=...
 	@$(BIN)/reprobase serve $(if $(PORT),--port $(PORT))

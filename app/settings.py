@@ -5,7 +5,6 @@
 | DATABASE_URL | where the catalog and the runs are kept | SQLite in the user's data folder |
 | CACHE_DIR | wheels, unpacked wheels, compiled indexes | the user's cache folder |
 | ALLOW_RUNS | `auto`: runs from the web only for loopback; `always`; `never` | auto |
-| RAY_ADDRESS | a Ray cluster for scans and runs | the local pool |
 | SITE_URL | the address that canonical links begin with | links stay relative |
 | DEFAULT_RELEASE | what `serve` scans on first start | sglang==0.5.23 |
 
@@ -36,7 +35,6 @@ class Settings:
     database_url: str
     cache_dir: Path
     allow_runs: AllowRuns
-    ray_address: str | None
     default_release: str
     site_url: str | None = None
 
@@ -94,7 +92,6 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         if cache
         else _user_dir("cache", env) / "reprobase",
         allow_runs=allow,  # type: ignore[arg-type]  # narrowed by the check above
-        ray_address=env.get(PREFIX + "RAY_ADDRESS") or None,
         default_release=env.get(PREFIX + "DEFAULT_RELEASE") or "sglang==0.5.23",
         site_url=(env.get(PREFIX + "SITE_URL") or "").rstrip("/") or None,
     )
