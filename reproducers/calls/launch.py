@@ -158,10 +158,16 @@ def line_of(options: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
+_BEFORE_SIMULATION = ("sglang.srt.speculative.dspark_components.dspark_config",)
+"""Modules that resolution imports and that import flashinfer where they believe in a GPU."""
+
+
 def _with_reader(subject: Subject) -> Any:
     """`sglang.srt.server_args`, with transformers' part taken by the reader of config.json."""
     module = subject.load("sglang.srt.server_args")
-    subject.load("sglang.srt.layers.sampler")  # asks for flashinfer while it is imported
+    for name in _BEFORE_SIMULATION:
+        if subject.has(name):
+            subject.load(name)
     users = ("sglang.srt.utils.hf_transformers_utils", "sglang.srt.configs.model_config")
     for holder in [subject.load(name) for name in users]:
         for new in (get_config, get_generation_config, get_hf_text_config):

@@ -70,6 +70,7 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         cases={
             "4 of 4": TOO_MUCH,
             "3 of 4": ALL,
+            "4 of 5": TOO_MUCH | {"speculative_num_draft_tokens": 5},
             "11 of the default": default | {"speculative_ngram_external_sam_budget": 11},
             "12 of the default": default | {"speculative_ngram_external_sam_budget": 12},
             "4 of 4 without a corpus": without,

@@ -36,6 +36,7 @@ TREE = {
     "speculative_num_draft_tokens": 8,
     "enable_linear_replayssm_spec": True,
 }
+THREE = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens")
 CHAIN = TREE | {"speculative_eagle_topk": 1, "speculative_num_draft_tokens": 4}
 
 
@@ -92,6 +93,7 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         "a tree": TREE,
         "a chain": CHAIN,
         "a tree without the flag": alone,
+        "all three left out": TREE | dict.fromkeys(THREE),
         "topk left out, steps given": CHAIN | {"speculative_eagle_topk": None},
         "decode backend cutedsl": CHAIN | {"linear_attn_decode_backend": "cutedsl"},
         "role prefill": CHAIN | {"disaggregation_mode": "prefill"},
@@ -115,7 +117,7 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     same(subject, "draft-tokens-follow-steps", asked["speculative_num_draft_tokens"], 4)
     left_out = outcome(lambda: start(subject, lines["topk left out, steps given"]))
     subject.check("topk-left-out", left_out.startswith("TypeError: "), got=left_out)
-    four = list(lines)[3:]
+    four = list(lines)[4:]
     passed = [name for name in four if outcome(partial(start, subject, lines[name])) == "returns"]
     same(subject, "topk-1-is-not-enough", passed, [])
     ragged = outcome(lambda: start(subject, CHAIN, ragged="compact"))

@@ -1,0 +1,96 @@
+"""A decode server is to keep a radix cache and to speculate as well.
+
+Symptom
+-------
+The decode half of a prefill/decode pair refuses to start: `ValueError:
+--disaggregation-decode-enable-radix-cache is incompatible with speculative decoding
+(--speculative-algorithm NGRAM)`.
+
+Mechanism
+---------
+A decode server gets its prompts' keys and values from a prefill server and keeps no prefix cache
+unless `--disaggregation-decode-enable-radix-cache` asks for one. A cached prefix must then be
+complete in the draft's state as well, which only some algorithms provide; the others are refused.
+The list of those that are allowed has grown from release to release. Here a launch line goes
+through the release's own parser and resolution.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from reproducers.calls.launch import line_of, resolved
+from reproducers.calls.launch_page import hold_launch_page
+from reproducers.checks import same
+from reproducers.snippets import outcome
+from reproducers.upstream.subject import Subject
+
+RELEASES = "sglang >=0.5.16,<=0.5.23"
+NGRAM = {"device": "cuda", "speculative_algorithm": "NGRAM", "speculative_num_draft_tokens": 4}
+DECODE = NGRAM | {"disaggregation_mode": "decode"}
+BOTH = DECODE | {"disaggregation_decode_enable_radix_cache": True}
+EAGLE = BOTH | {
+    "speculative_algorithm": "EAGLE",
+    "speculative_draft_model_path": "DRAFT",
+    "speculative_num_steps": 3,
+    "speculative_eagle_topk": 1,
+}
+DSPARK = BOTH | {
+    "speculative_algorithm": "DSPARK",
+    "speculative_draft_model_path": "DRAFT",
+    "speculative_num_draft_tokens": 8,
+    "attention_backend": "triton",
+}
+
+
+def start(subject: Subject, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Resolve a launch line of these options; the settings the server would run with."""
+    return resolved(subject, line_of(options))
+
+
+def trigger(subject: Subject) -> None:
+    """A decode server with a radix cache and n-gram speculation."""
+    subject.value("speculative_algorithm", "NGRAM")
+    start(subject, BOTH)
+
+
+def fix(subject: Subject) -> None:
+    """The same line without the radix cache."""
+    settings = start(subject, DECODE)
+    subject.value("speculative_algorithm", settings["speculative_algorithm"])
+    same(subject, "still-speculates", settings["speculative_algorithm"], "NGRAM")
+    same(subject, "radix-cache-is-off", settings["disable_radix_cache"], True)
+    same(subject, "still-decodes", settings["disaggregation_mode"], "decode")
+
+
+def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """The page's code against the launch, and what one might believe of the combination."""
+    cache = {k: v for k, v in BOTH.items() if not k.startswith("speculative")}
+    hold_launch_page(
+        subject,
+        snippets,
+        partial(start, subject),
+        partial(resolved, subject),
+        text="--disaggregation-decode-enable-radix-cache is incompatible with speculative decoding",
+        cases={
+            "cache and n-gram": BOTH,
+            "n-gram alone": DECODE,
+            "cache alone": cache,
+            "both on a prefill server": BOTH | {"disaggregation_mode": "prefill"},
+            "both on an undivided server": BOTH | {"disaggregation_mode": None},
+        },
+        refused=BOTH,
+        rescued={"speculative_algorithm": "NGRAM", "disable_radix_cache": True},
+        other=BOTH | {"disaggregation_transfer_backend": "fake"},
+    )
+    release = subject.version.release if subject.version else ()
+    allowed = [
+        name
+        for name, options in (("DSPARK", DSPARK), ("EAGLE", EAGLE))
+        if outcome(partial(start, subject, options)) == "returns"
+    ]
+    both = ["DSPARK"] * (release >= (0, 5, 21)) + ["EAGLE"] * (release >= (0, 5, 23))
+    same(subject, "allowed-algorithms-of-this-release", allowed, both)
+    undivided = start(subject, BOTH | {"disaggregation_mode": None})
+    same(subject, "other-roles-are-not-asked", undivided["speculative_algorithm"], "NGRAM")
+    same(subject, "alone-it-is-on", start(subject, cache)["disable_radix_cache"], False)
