@@ -104,6 +104,8 @@ class Result:
     site: Frame | None = None
     matched: bool = False
     guard_reached: bool = False
+    """The last call passed the guard; in the trigger of a silent error: the entry's own function
+    was entered and returned."""
     values: dict[str, Any] = field(default_factory=dict)
     checks: list[dict[str, Any]] = field(default_factory=list)
     """What was asserted of the result: {"text", "ok", "got", "expected"}."""
@@ -127,6 +129,29 @@ class Result:
     isolation: list[str] = field(default_factory=list)
     """What was enforced around the engine's code: `user`, `network`, `writes`, `memory`, ..."""
     payload: dict[str, Any] = field(default_factory=dict)
+
+
+def shows(
+    step: str, *, outcome: str | None, matched: bool, guard_reached: bool, checks: list[Any]
+) -> bool:
+    """Whether what a run saw is what its step is meant to show; the one rule for all of them.
+
+    A trigger shows the error if it raised, and class, words and place are the entry's; or if it
+    gave a wrong result (an error without an exception) and the entry's function was entered and
+    returned. A fix shows the remedy if it returned, its last call passed the guard's own line, and
+    something was asserted of the result, all of which holds.
+
+    Args:
+        step: `trigger` or `fix`.
+        outcome: see `Result`, as the rest.
+        matched: class, words and place are the entry's; the result differs from the right one.
+        guard_reached: the engine's own code decided.
+        checks: what was asserted.
+    """
+    if step == "trigger":
+        return matched and (outcome == "raised" or (outcome == "wrong-result" and guard_reached))
+    holds = bool(checks) and all(isinstance(c, dict) and c.get("ok") is True for c in checks)
+    return outcome == "returned" and guard_reached and holds
 
 
 def dump(message: Request | Event | Result) -> str:

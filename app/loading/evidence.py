@@ -6,7 +6,7 @@ and can be repeated; a run that is no longer in a file is gone, a run made here 
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from sqlmodel import Session, col, select
 
 from app.db import read_meta, touch, write_meta
 from app.exceptions import BadInputError
-from app.models import Explanation, Run, RunBase
+from app.models import Entry, Explanation, Run, RunBase
 from app.settings import DATA_DIR
+from reproducers.protocol import shows
 
 EVIDENCE_DIR = DATA_DIR / "evidence"
 SHIPPED = "shipped"
@@ -36,16 +37,25 @@ def load_evidence(db: Session, folder: Path = EVIDENCE_DIR, *, force: bool = Fal
         How many shipped runs there are.
 
     Raises:
-        BadInputError: a line is not a run record; names file and line. Nothing is changed.
+        BadInputError: a line is not a run record, or it says that a run passed that did not by
+            what else it says; names file and line. Nothing is changed.
     """
     paths = sorted(folder.glob("*.jsonl"))
     texts = [path.read_text(encoding="utf-8") for path in paths]
     owners = {e.slug: e.entry_id for e in db.exec(select(Explanation))}
-    state = "\0".join([*(p.name for p in paths), *texts, *map(str, sorted(owners.items()))])
+    silent = set(db.exec(select(Entry.id).where(Entry.error_type == "silent")))
+    known = [*map(str, sorted(owners.items())), *sorted(silent)]
+    state = "\0".join([*(p.name for p in paths), *texts, *known])
     digest = hashlib.sha256(state.encode()).hexdigest()
     if not force and read_meta(db, "evidence") == digest:
         return sum(text.count("\n") for text in texts)
-    runs = [run for path, text in zip(paths, texts, strict=True) for run in _runs(path, text)]
+    quiet = {slug for slug, entry_id in owners.items() if entry_id in silent}
+    loud = set(owners) - quiet
+    runs = [
+        run
+        for path, text in zip(paths, texts, strict=True)
+        for run in _runs(path, text, {"wrong-result": loud, "raised": quiet})
+    ]
     db.execute(delete(Run).where(col(Run.origin) == SHIPPED))
     local = set(db.exec(select(Run.id)))
     for run in runs:
@@ -59,16 +69,50 @@ def load_evidence(db: Session, folder: Path = EVIDENCE_DIR, *, force: bool = Fal
     return len(runs)
 
 
-def _runs(path: Path, text: str) -> Iterator[Run]:
+def _runs(path: Path, text: str, impossible: Mapping[str, Collection[str]]) -> Iterator[Run]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
             raw = json.loads(line)
-            yield _run(raw)
+            run = _run(raw)
+            _agree(run, impossible)
+            yield run
         except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as e:
             said = str(e).splitlines()[0]
             raise BadInputError(f"{path}:{number} is not a run record: {said}") from e
+
+
+def _agree(run: Run, impossible: Mapping[str, Collection[str]]) -> None:
+    """Work out anew whether a run passed, and hold what its line says against it.
+
+    Args:
+        run: what the line says.
+        impossible: by outcome the slugs whose trigger cannot pass with it: an error with an
+            exception does not show by a wrong result, nor a silent one by an exception.
+
+    Raises:
+        ValueError: the line contradicts itself.
+    """
+    shown = shows(
+        run.step,
+        outcome=run.outcome,
+        matched=run.matched,
+        guard_reached=run.guard_reached,
+        checks=run.checks,
+    )
+    if run.step == "trigger" and run.slug in impossible.get(run.outcome or "", ()):
+        shown = False
+        if not run.passed:
+            return
+    if (run.reason or "").startswith("invalid"):
+        shown = False
+    if run.passed != shown:
+        said, found = ("passed", "it did not") if run.passed else ("did not pass", "it did")
+        raise ValueError(
+            f"it says that the {run.step} on {run.subject} {said}; by its outcome, place, guard "
+            f"and checks {found}"
+        )
 
 
 def _run(raw: dict[str, Any]) -> Run:

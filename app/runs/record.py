@@ -6,24 +6,26 @@ from datetime import datetime
 from typing import Any, Literal
 
 from app.models import Run, utc_now
-from reproducers.protocol import Request, Result
+from reproducers.protocol import Request, Result, shows
 
 
 def passed(result: Result, step: str, *, silent: bool = False) -> bool:
-    """Whether a run shows what it is meant to show.
+    """Whether a run shows what it is meant to show; see `reproducers.protocol.shows`.
 
-    A trigger passes if it raised and class, words and place are the entry's; for a silent error,
-    if the result was wrong. A fix passes if it returned, the guard's own line was executed, and
-    something was asserted of the result, all of which holds. A run in which a stand-in was used, or
-    that ran a slice, shows nothing.
+    A run in which a stand-in was used, or that ran a slice, shows nothing. Only a silent error
+    shows by a wrong result, and it shows by nothing else.
     """
     if result.stand_ins_called or result.cuts:
         return False
-    if step == "trigger":
-        wanted = "wrong-result" if silent else "raised"
-        return result.outcome == wanted and result.matched
-    holds = bool(result.checks) and all(c.get("ok") is True for c in result.checks)
-    return result.outcome == "returned" and result.guard_reached and holds
+    if step == "trigger" and (result.outcome == "wrong-result") != silent:
+        return False
+    return shows(
+        step,
+        outcome=result.outcome,
+        matched=result.matched,
+        guard_reached=result.guard_reached,
+        checks=result.checks,
+    )
 
 
 def run_row(

@@ -5,7 +5,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from app.models import Public
-from app.services.evidence import subject_order
+from app.services.evidence import executed_on, subject_order
 from app.services.records import EntryRecord, HistoryStep, RunRecord
 
 TO = "\N{EN DASH}"
@@ -86,7 +86,7 @@ class EntryPage(Public):
     """In the newest scanned release; None if nothing is scanned."""
     gone_in: str | None
     verified: list[str]
-    """Releases on which a trigger and a fix passed."""
+    """Subjects that the error was executed on; see `app.services.evidence.executed_on`."""
     verified_span: str
     matrix: Matrix
     trigger: RunRecord | None
@@ -130,29 +130,25 @@ def version_span(versions: list[str]) -> str:
 
 
 def _verified(evidence: list[RunRecord]) -> list[str]:
-    passed: dict[str, set[str]] = {}
-    for run in evidence:
-        if run.passed:
-            passed.setdefault(run.subject, set()).add(run.step)
-    return sorted(
-        (s for s, steps in passed.items() if steps >= {"trigger", "fix"}), key=subject_order
-    )
+    return list(dict.fromkeys(subject for subject, _ in executed_on(evidence)))
 
 
 def _shown_pair(evidence: list[RunRecord]) -> tuple[RunRecord | None, RunRecord | None]:
-    """Trigger and fix of the newest subject where both passed, else of the newest at all."""
-    verified = [s for s in _verified(evidence) if "==" in s] or _verified(evidence)
-    subjects = verified or sorted({r.subject for r in evidence}, key=subject_order)
-    if not subjects:
+    """Trigger and fix of the newest place that the error was executed on, else of the newest."""
+    places = executed_on(evidence) or [(run.subject, run.device) for run in evidence]
+    if not places:
         return None, None
-    releases = [s for s in subjects if "==" in s]
-    subject = (releases or subjects)[-1]
-    runs = {run.step: run for run in evidence if run.subject == subject}
+    place = max(places, key=lambda p: ("==" in p[0], subject_order(p[0]), p[1] == "cpu"))
+    runs = {run.step: run for run in evidence if (run.subject, run.device) == place}
     return runs.get("trigger"), runs.get("fix")
 
 
 def cell_of(run: RunRecord) -> Cell:
     """How the matrix shows one run."""
+    unfounded = [str(c.get("id")) for c in run.claims if c.get("ok") is not True]
+    if run.passed and unfounded:
+        reason = f"the page's code did not do what it is for: {', '.join(unfounded)}"
+        return Cell(label="claim fails", kind="other", run_id=run.id, reason=reason)
     if run.passed:
         label = "passes" if run.step == "fix" else "raises"
         if run.outcome == "wrong-result":

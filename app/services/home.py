@@ -5,6 +5,7 @@ from sqlmodel import Session, col, func, select
 
 from app.models import Change, Entry, Explanation, Public, Release, Run, Site
 from app.services.entries import dataset_version
+from app.services.evidence import NEWEST_FIRST, executed_ids, newest_runs
 from app.services.listing import summaries
 from app.services.records import Summary
 from app.services.releases import newest_release
@@ -22,14 +23,14 @@ class Home(Public):
     errors: int
     """In that release; in the whole catalog where none is scanned."""
     executed: int
-    """Entries with a trigger and a fix that passed."""
+    """Entries that were executed on some release; see `app.services.evidence.executed_on`."""
     explained: int
     new: int | None
     """New since the release before; None where there is none."""
     claims: int
-    """Curated claims that a run has checked."""
+    """Curated claims that held in the newest runs."""
     claims_open: int
-    """Curated claims that no run has checked yet."""
+    """Curated claims that no run has checked yet, or that did not hold in the newest ones."""
     changed: list[Summary]
     known: list[Summary]
     """Explained entries, executed ones first."""
@@ -40,7 +41,7 @@ def home(db: Session) -> Home:
     """The first page's facts."""
     newest = newest_release(db)
     previous = _previous(db, newest) if newest else None
-    executed = _executed(db)
+    executed = executed_ids(db)
     explained = list(
         db.exec(select(Entry).where(col(Entry.explained)).order_by(col(Entry.template)))
     )
@@ -66,17 +67,6 @@ def _previous(db: Session, newest: Release) -> Release | None:
         Release.package == newest.package, Release.ordinal < newest.ordinal
     )
     return db.exec(older.order_by(col(Release.ordinal).desc())).first()
-
-
-def _executed(db: Session) -> set[str]:
-    """Entries of which a trigger and a fix have passed."""
-    steps = (
-        select(Run.entry_id)
-        .where(col(Run.passed), Run.state == "done")
-        .group_by(col(Run.entry_id))
-        .having(func.count(func.distinct(col(Run.step))) > 1)
-    )
-    return set(db.exec(steps))
 
 
 def _new(db: Session, release: Release) -> int:
@@ -122,14 +112,8 @@ def _readable(entry: Entry) -> bool:
 
 
 def _claims(db: Session) -> tuple[int, int]:
-    """Curated claims that runs have checked, and those that none has."""
-    checked: dict[str, set[str]] = {}
-    for slug, claims, checks in db.exec(
-        select(Run.slug, Run.claims, Run.checks).where(col(Run.slug).is_not(None))
-    ):
-        marks = [c for c in (*claims, *checks) if isinstance(c, dict) and c.get("ok")]
-        names = {str(mark.get(key)) for mark in marks for key in ("id", "section")}
-        checked.setdefault(str(slug), set()).update(names)
+    """How many curated claims hold by the newest runs, and how many do not yet."""
+    holding = _holding(db)
     done = still_open = 0
     for slug, content in db.exec(select(Explanation.slug, Explanation.content)):
         wanted = [c["run"] for c in content.get("corrections", [])]
@@ -142,7 +126,24 @@ def _claims(db: Session) -> tuple[int, int]:
         ):
             if content.get(key):
                 wanted.append(heading)
-        ran = [name for name in wanted if name in checked.get(slug, set())]
+        ran = [name for name in wanted if name in holding.get(slug, set())]
         done += len(ran)
         still_open += len(wanted) - len(ran)
     return done, still_open
+
+
+def _holding(db: Session) -> dict[str, set[str]]:
+    """By slug the checks, claims and sections that held wherever a newest run recorded them."""
+    by_slug: dict[str, list[Run]] = {}
+    finished = select(Run).where(col(Run.slug).is_not(None), Run.state == "done")
+    for run in db.exec(finished.order_by(*NEWEST_FIRST)):
+        by_slug.setdefault(str(run.slug), []).append(run)
+    holding = {}
+    for slug, runs in by_slug.items():
+        held: dict[str, bool] = {}
+        for run in newest_runs(runs):
+            for mark in (*run.claims, *run.checks):
+                for name in {str(mark[key]) for key in ("id", "section") if mark.get(key)}:
+                    held[name] = held.get(name, True) and run.passed and mark.get("ok") is True
+        holding[slug] = {name for name, ok in held.items() if ok}
+    return holding

@@ -10,11 +10,11 @@ from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from app.exceptions import BadInputError, NoSuchReleaseError
-from app.models import Alias, Change, Entry, Explanation, Release, Run, Site
+from app.models import Alias, Change, Entry, Explanation, Release, Site
 from app.search import Filters, search
 from app.search.filters import CHANGES
 from app.services.entries import dataset_version
-from app.services.evidence import verified_ids
+from app.services.evidence import executed_ids
 from app.services.records import Summary, SummaryPage
 from app.services.sources import repository_file
 from app.settings import Settings
@@ -84,7 +84,7 @@ def list_errors(
     elif query.status in CHANGES and release is None:
         rows, total = [], 0
     else:
-        conditions = _conditions(query, release)
+        conditions = _conditions(db, query, release)
         total = db.exec(select(func.count()).select_from(Entry).where(*conditions)).one()
         rows = list(db.exec(_ordered(conditions).offset(offset).limit(limit)))
     more = rows and offset + len(rows) < total
@@ -118,7 +118,7 @@ def _searched(
     """The best matches of some words or of a pasted message."""
     executed = None
     if query.status == "executed":
-        executed = list(db.exec(select(Entry.id).where(*_executed())))
+        executed = sorted(executed_ids(db))
     filters = Filters(
         package=query.package,
         release=f"{release.package}=={release.version}" if release else "",
@@ -159,7 +159,7 @@ def summaries(db: Session, entries: list[Entry], release: Release | None = None)
     """Rows for some entries, in their order, each with its place in one release or the newest."""
     ids = [entry.id for entry in entries]
     places = _places(db, ids, release)
-    verified = verified_ids(db, ids)
+    verified = executed_ids(db, ids)
     titles = {
         slug: str(content.get("title", ""))
         for slug, content in db.exec(
@@ -213,7 +213,9 @@ def _places(db: Session, ids: list[str], release: Release | None) -> dict[str, t
     return {site.entry_id: (site, version) for site, version in db.exec(wanted)}
 
 
-def _conditions(query: ListQuery, release: Release | None) -> list[ColumnElement[bool]]:
+def _conditions(
+    db: Session, query: ListQuery, release: Release | None
+) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if query.package:
         found.append(col(Entry.package) == query.package)
@@ -224,7 +226,7 @@ def _conditions(query: ListQuery, release: Release | None) -> list[ColumnElement
     if query.status == "explained":
         found.append(and_(col(Entry.explained)))
     if query.status == "executed":
-        found += _executed()
+        found.append(col(Entry.id).in_(sorted(executed_ids(db))))
     if release is not None:
         changed = query.status in CHANGES
         found.append(_changed(query.status, release) if changed else _in_release(release))
@@ -244,14 +246,6 @@ def current() -> ColumnElement[bool]:
         Alias.alias == Entry.id, col(Alias.kind).in_(("reworded", "class-changed"))
     )
     return ~became.exists()
-
-
-def _executed() -> list[ColumnElement[bool]]:
-    """A trigger and a fix have passed."""
-    return [
-        select(Run.id).where(Run.entry_id == Entry.id, col(Run.passed), Run.step == step).exists()
-        for step in ("trigger", "fix")
-    ]
 
 
 def _changed(status: str, release: Release) -> ColumnElement[bool]:

@@ -158,7 +158,7 @@ class Summary(Public):
     status: str | None = None
     """What happened to it in the release that was asked for."""
     verified: bool = False
-    """A trigger and a fix passed."""
+    """It was executed on some release; see `app.services.evidence.executed_on`."""
 
 
 class SummaryPage(Public):

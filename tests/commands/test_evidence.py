@@ -7,7 +7,7 @@ from sqlmodel import select
 
 from app.db import session
 from app.exceptions import BadInputError
-from app.loading.evidence import load_evidence
+from app.loading.evidence import EVIDENCE_DIR, load_evidence
 from app.models import Run
 from app.runs.evidence import write_evidence
 from app.settings import Settings
@@ -69,3 +69,50 @@ def test_a_broken_line_is_told_and_changes_nothing(
         load_evidence(db, tmp_path)
     with session(empty) as db:
         assert db.exec(select(Run)).all() == []
+
+
+GOOD_FIX = {"step": "fix", "outcome": "returned", "guard_reached": True, "checks": [{"ok": True}]}
+CONTRADICTIONS = [
+    {"passed": True},
+    {"passed": True, "matched": True, "outcome": "timeout"},
+    {"passed": True, "matched": True, "reason": "invalid: the stand-in triton.cdiv called"},
+    {"passed": True, "matched": True, "guard_reached": True, "outcome": "wrong-result"},
+    {"passed": False, "matched": True},
+    GOOD_FIX,
+    {**GOOD_FIX, "passed": True, "guard_reached": False},
+    {**GOOD_FIX, "passed": True, "checks": []},
+    {**GOOD_FIX, "passed": True, "checks": [{"ok": True}, {"ok": False}]},
+    {**GOOD_FIX, "passed": True, "outcome": "skipped"},
+]
+
+
+@pytest.mark.parametrize("said", CONTRADICTIONS)
+def test_a_line_whose_verdict_contradicts_what_it_saw_is_refused(
+    empty: Settings, tmp_path: Path, said: dict[str, object]
+) -> None:
+    fill(empty, versions=())
+    write_evidence(tmp_path / f"{SLUG}.jsonl", [run_of("d" * 16, "sglang==1.0", **said)])
+    refused = pytest.raises(BadInputError, match=r"jsonl:1 is not a run record: it says that the")
+    with refused, session(empty) as db:
+        load_evidence(db, tmp_path)
+
+
+def test_verdicts_that_follow_from_what_was_seen_are_loaded(
+    empty: Settings, tmp_path: Path
+) -> None:
+    fill(empty, versions=())
+    invalid = "invalid: the stand-in triton.cdiv called"
+    runs = [
+        run_of("1" * 16, "sglang==1.0", passed=True, matched=True),
+        run_of("2" * 16, "sglang==1.0", passed=True, **GOOD_FIX),
+        run_of("3" * 16, "sglang==1.1", matched=True, reason=invalid),
+        run_of("4" * 16, "sglang==1.1", **{**GOOD_FIX, "outcome": "skipped"}),
+    ]
+    write_evidence(tmp_path / f"{SLUG}.jsonl", runs)
+    with session(empty) as db:
+        assert load_evidence(db, tmp_path) == 4
+
+
+def test_what_is_shipped_agrees_with_itself(empty: Settings) -> None:
+    with session(empty) as db:
+        load_evidence(db, EVIDENCE_DIR)

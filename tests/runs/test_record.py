@@ -28,10 +28,16 @@ def test_a_trigger_has_to_raise_what_matches() -> None:
 
 
 def test_a_silent_error_has_to_give_a_wrong_result() -> None:
-    wrong = Result(outcome="wrong-result", matched=True, expected=1, got=2)
+    wrong = Result(outcome="wrong-result", matched=True, guard_reached=True, expected=1, got=2)
     assert passed(wrong, "trigger", silent=True)
     assert not passed(wrong, "trigger")
     assert not passed(RAISED, "trigger", silent=True)
+    assert not passed(replace(wrong, matched=False), "trigger", silent=True)
+
+
+def test_a_wrong_result_that_no_code_of_the_place_gave_shows_nothing() -> None:
+    made_up = Result(outcome="wrong-result", matched=True, expected=1, got=2)
+    assert not passed(made_up, "trigger", silent=True)
 
 
 @pytest.mark.parametrize(
