@@ -7,18 +7,19 @@ neighbours' changes computed anew. An entry shows the wording of the newest rele
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import delete, func, insert, select, text
 from sqlmodel import Session, SQLModel
 
 from app.db import touch
 from app.exceptions import NotFoundError
 from app.loading.aliases import renew_aliases
 from app.loading.neighbours import compare_sides, neighbours, scanned_side, stored_side
+from app.loading.wording import batches, renew_wordings, store_entries
 from app.models import utc_now
 from app.scanner.history import EntryChange
 from app.scanner.records import ScannedRelease, ScannedSite
@@ -46,15 +47,6 @@ _SITE_COLUMNS: Final = {
 }
 """Attribute of a scanned site → column."""
 _ROWS: Final = 5_000
-_ERROR_TYPES: Final = {
-    "raise": "exception",
-    "assert": "assertion",
-    "argparse": "argument",
-    "http": "http",
-    "log": "log",
-    "native": "native",
-}
-_SEVERITIES: Final = {"argparse": "refused-at-launch", "http": "request-fails"}
 STATUSES: Final = ("new", "moved", "reworded", "classChanged", "gone")
 
 
@@ -79,7 +71,7 @@ def load_release(db: Session, scanned: ScannedRelease) -> Loaded:
     order = ordinal(scanned.version)
     _lock(db, scanned.package)
     release_id = _store_release(db, scanned, order)
-    _store_entries(db, scanned, order)
+    store_entries(db, scanned, order)
     _store_sites(db, release_id, scanned.sites)
     db.flush()
     before, after = neighbours(db, scanned.package, order)
@@ -132,6 +124,7 @@ def remove_release(db: Session, package: str, version: str) -> None:
         )
         _store_changes(db, after.id, changes)
     _drop_orphans(db, package)
+    renew_wordings(db, package)
     renew_aliases(db, package)
     touch(db)
 
@@ -195,78 +188,6 @@ def _store_sites(db: Session, release_id: int, sites: Sequence[ScannedSite]) -> 
         connection.exec_driver_sql(statement, rows)
 
 
-def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == _ROWS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _store_entries(db: Session, scanned: ScannedRelease, order: int) -> None:
-    """Add new entries, and give the others this wording unless a newer release has them."""
-    first: dict[str, ScannedSite] = {}
-    for site in scanned.sites:
-        first.setdefault(site.entry_id, site)
-    known = {
-        row.id: row
-        for row in db.execute(
-            select(
-                _entry.c.id,
-                _entry.c.template,
-                _entry.c.pattern,
-                _entry.c.error_type,
-                _entry.c.http_status,
-                _entry.c.family,
-                _entry.c.explained,
-            ).where(_entry.c.package == scanned.package)
-        )
-    }
-    newer = set(
-        db.execute(
-            select(_site.c.entry_id)
-            .join(_release, _release.c.id == _site.c.release_id)
-            .where(_release.c.package == scanned.package, _release.c.ordinal > order)
-            .distinct()
-        ).scalars()
-    )
-    added, changed = [], []
-    for entry, site in first.items():
-        row = known.get(entry)
-        if row is None:
-            added.append({"id": entry, "package": scanned.package, **_wording(site)})
-        elif entry not in newer:
-            values = _wording(site)
-            if row.explained:  # what people wrote about it goes before what is computed
-                values = {"template": site.template}
-            if any(getattr(row, k, v) != v for k, v in values.items()):
-                changed.append({"id": entry, **values})
-    for rows in _batches(added):
-        db.execute(insert(_entry), rows)
-    for values in changed:
-        entry = values.pop("id")
-        db.execute(update(_entry).where(_entry.c.id == entry).values(**values))
-
-
-def _wording(site: ScannedSite) -> dict[str, Any]:
-    severity = _SEVERITIES.get(site.kind, "error")
-    if site.kind == "log" and site.error_class not in ("ERROR", "CRITICAL"):
-        severity = "warning"
-    return {
-        "error_class": site.error_class,
-        "error_type": _ERROR_TYPES[site.kind],
-        "template": site.template,
-        "pattern": site.pattern,
-        "condition": site.condition,
-        "http_status": site.http_status,
-        "severity": severity,
-        "family": site.family,
-    }
-
-
 def _store_changes(db: Session, release_id: int, changes: Iterable[EntryChange]) -> None:
     db.execute(delete(_change).where(_change.c.release_id == release_id))
     rows = (
@@ -279,7 +200,7 @@ def _store_changes(db: Session, release_id: int, changes: Iterable[EntryChange])
         }
         for c in changes
     )
-    for batch in _batches(rows):
+    for batch in batches(rows):
         db.execute(insert(_change), batch)
 
 

@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-_STARTS = rb"(?=[A-Za-z_@])(?!(?:else|elif|except|finally)\b)"
-_TOP = re.compile(rb"\n" + _STARTS)
+STATEMENT = rb"(?=[A-Za-z_@])(?!(?:else|elif|except|finally)\b)"
+_TOP = re.compile(rb"\n" + STATEMENT)
 _DEFINES = (b"def ", b"class ", b"async ")
 _CLASS = re.compile(rb"class\s+(\w+)")
 _MEMBER = re.compile(rb"\n([ \t]+)(?=def |async |class |@)")
@@ -78,7 +78,7 @@ def _escaped(text: bytes, at: int) -> bool:
     return slashes % 2 == 1
 
 
-def _merge_decorated(text: bytes, starts: list[int], skip: int) -> list[int]:
+def merge_decorated(text: bytes, starts: list[int], skip: int) -> list[int]:
     """Drop the starts that continue the statement before: what is decorated."""
     out: list[int] = []
     decorating = False
@@ -92,7 +92,7 @@ def _merge_decorated(text: bytes, starts: list[int], skip: int) -> list[int]:
     return out
 
 
-def _outside(starts: Iterable[int], strings: Sequence[tuple[int, int]]) -> list[int]:
+def outside(starts: Iterable[int], strings: Sequence[tuple[int, int]]) -> list[int]:
     """The starts that are in none of the strings; both in order."""
     out = []
     i, n = 0, len(strings)
@@ -107,7 +107,7 @@ def _outside(starts: Iterable[int], strings: Sequence[tuple[int, int]]) -> list[
 def top_level(text: bytes, strings: Sequence[tuple[int, int]]) -> list[int]:
     """Offsets at which the file's top-level statements begin, from 0."""
     starts = [m.end() for m in _TOP.finditer(text)]
-    found = _merge_decorated(text, _outside(starts, strings), 0)
+    found = merge_decorated(text, outside(starts, strings), 0)
     return found if found and found[0] == 0 else [0, *found]
 
 
@@ -121,14 +121,14 @@ def _in_class(
     name, head_end = head
     lo = bisect_left(strings, (block.start, 0))
     inner = strings[lo : bisect_left(strings, (block.end, 0))]
-    members = _outside((m.start(1) for m in _MEMBER.finditer(text, head_end, block.end)), inner)
+    members = outside((m.start(1) for m in _MEMBER.finditer(text, head_end, block.end)), inner)
     if not members:
         return [block]
     indents = {text[m : _indent_end(text, m)] for m in members}
     indent = min(indents, key=len)
-    line = re.compile(rb"\n" + indent + _STARTS)
+    line = re.compile(rb"\n" + indent + STATEMENT)
     starts = [m.start() + 1 for m in line.finditer(text, head_end, block.end)]
-    starts = _merge_decorated(text, _outside(starts, inner), len(indent))
+    starts = merge_decorated(text, outside(starts, inner), len(indent))
     if not starts or marks[0] < starts[0]:
         return [block]
     return [
@@ -167,21 +167,14 @@ def _holding(starts: Sequence[int], end: int, marks: Sequence[int]) -> list[tupl
     return out
 
 
-def blocks(text: bytes, marks: Sequence[int]) -> list[Block] | None:
+def blocks(text: bytes, marks: Sequence[int], strings: Sequence[tuple[int, int]]) -> list[Block]:
     """The smallest stretches that hold all marks.
 
     Args:
         text: the file.
         marks: offsets of what is looked for, in order.
-
-    Returns:
-        Stretches in order; `None` where the file must be parsed as a whole.
+        strings: ranges of the triple-quoted strings, in order.
     """
-    if not marks:
-        return []
-    strings = triple_quoted(text)
-    if strings is None:
-        return None
     out: list[Block] = []
     for start, end in _holding(top_level(text, strings), len(text), marks):
         block = Block(start, end)

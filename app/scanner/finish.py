@@ -11,7 +11,8 @@ from app.scanner.families import classify, deciding_guards
 from app.scanner.guards import Guard
 from app.scanner.identity import bare_class, entry_id
 from app.scanner.records import ScannedSite
-from app.scanner.templates import Hole, has_words, pattern, render, self_test, skeleton
+from app.scanner.selftest import self_test
+from app.scanner.templates import Hole, has_words, pattern, render, skeleton
 from app.scanner.variants import Variant
 
 _NEAREST: Final = frozenset({"if", "else", "match", "except", "check"})

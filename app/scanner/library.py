@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from app.scanner.blocks import top_level, triple_quoted
 from app.scanner.source import read_source
@@ -45,6 +45,8 @@ class Module:
     library: "Library"
     _starts: list[int] | None = None
     _imports: dict[str, tuple[str, str]] | None = None
+    _tree: ast.Module | Literal[False] | None = False
+    """`False` until it was tried."""
     _statements: dict[tuple[str, str], ast.stmt | None] = field(default_factory=dict)
 
     @property
@@ -126,7 +128,7 @@ class Module:
         starts = self.starts
         i = _rank(starts, at)
         end = starts[i + 1] if i + 1 < len(starts) else len(self.text)
-        tree = parse_text(self.text[starts[i] : end])
+        tree = parse_text(self.text[starts[i] : end]) or self._whole()
         if tree is None:
             return None
         for node in _flat(tree.body):
@@ -138,6 +140,12 @@ class Module:
             ):
                 return node
         return None
+
+    def _whole(self) -> ast.Module | None:
+        """The whole file's tree, for a statement that was cut wrongly."""
+        if self._tree is False:
+            self._tree = parse_text(self.text)
+        return self._tree or None
 
 
 def _rank(starts: list[int], at: int) -> int:

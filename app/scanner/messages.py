@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from app.scanner.expressions import is_text, last_name
-from app.scanner.scope import Assigned, Scope, assigned, parameters
+from app.scanner.scope import Assigned, Scope, parameters, values_of
 from app.scanner.templates import literal_length
 from app.scanner.variants import (
     Variant,
@@ -226,7 +226,7 @@ def _value_of(  # noqa: C901, PLR0911  # one answer a kind of name
         return None
     if scope.function is not None:
         if _is_assigned(scope, name, whole=whole):
-            values = assigned(scope.function).get(name)
+            values = values_of(scope, name)
             if values:
                 return _local(name, values, scope, depth, whole=whole)
         if name in parameters(scope.function):
@@ -236,7 +236,7 @@ def _value_of(  # noqa: C901, PLR0911  # one answer a kind of name
     found = scope.library.constant(scope.module, name)
     if found is None or not _is_constant(found[1]):
         return None
-    if scope.function is not None and name in assigned(scope.function):
+    if values_of(scope, name):
         return None  # a variable of the function hides the constant
     there = Scope(found[0], scope.library, busy=scope.busy | {name})
     return read(found[1], there, depth + 1)

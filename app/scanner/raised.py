@@ -14,7 +14,7 @@ from app.scanner.expressions import is_class_name, is_text, last_name, text_of
 from app.scanner.library import Module
 from app.scanner.messages import read
 from app.scanner.raising_functions import HOPS, Helper, bind, find_helper
-from app.scanner.scope import Scope, assigned
+from app.scanner.scope import Scope, values_of
 from app.scanner.templates import literal_length
 from app.scanner.variants import Variant, hole, merge
 
@@ -106,14 +106,14 @@ def what_is_raised(  # noqa: PLR0911  # one answer a kind of expression
 
 
 def _is_local(name: str, scope: Scope) -> bool:
-    return scope.function is not None and name in assigned(scope.function)
+    return bool(values_of(scope, name))
 
 
 def _from_variable(node: ast.expr, name: str, scope: Scope) -> Raised:
-    if isinstance(node, ast.Name) and scope.function is not None:
+    if isinstance(node, ast.Name):
         made = [
             value
-            for line, how, value in assigned(scope.function).get(name, ())
+            for line, how, value in values_of(scope, name)
             if how == "=" and line < scope.line and isinstance(value, ast.Call)
         ]
         if made and is_class_name(text_of(made[-1].func)):

@@ -19,6 +19,8 @@ class Scope:
     library: Library
     text: bytes = b""
     """Source of the block around, to see at a glance whether a name is assigned in it."""
+    kept: bytes | None = None
+    """What of it was parsed; `None` if all was."""
     function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
     class_name: str = ""
     line: int = 0
@@ -33,6 +35,25 @@ class Scope:
 
 Assigned = list[tuple[int, str, ast.expr]]
 """(line, how: `=`, `+=` or what else, value), by line."""
+
+
+class NeedsWholeError(Exception):
+    """A name has to be looked up in statements that were pruned: parse the whole function."""
+
+
+def values_of(scope: Scope, name: str) -> Assigned:
+    """What the function around assigns to a name, by line; empty if nothing or no function.
+
+    Raises:
+        NeedsWholeError: it may be assigned in statements that were left out before parsing.
+    """
+    if scope.function is None:
+        return []
+    if scope.kept is not None:
+        word = name.encode()
+        if scope.text.count(word) != scope.kept.count(word):
+            raise NeedsWholeError
+    return assigned(scope.function).get(name, [])
 
 
 def assigned(function: Function) -> Mapping[str, Assigned]:

@@ -14,7 +14,7 @@ from app.scanner.messages import read
 from app.scanner.packages import PackageFacts
 from app.scanner.raised import form_of, what_is_raised
 from app.scanner.records import ScannedSite
-from app.scanner.scope import Function, Scope
+from app.scanner.scope import Function, NeedsWholeError, Scope
 from app.scanner.surfaces import Shown, shown_by
 from app.scanner.variants import Variant, best_first
 
@@ -48,6 +48,7 @@ class Walker:
         self._calls = calls
         self._offset = 0
         self._block = b""
+        self._kept: bytes | None = None
         self._marked: list[int] = []
         self._texts = Texts(0)
         self._guards: list[Pending] = []
@@ -56,17 +57,32 @@ class Walker:
         self._functions: list[Function] = []
         self._caught: frozenset[str] = frozenset()
 
-    def walk(self, tree: ast.Module, block: Block, offset: int) -> None:
+    def walk(self, tree: ast.Module, block: Block, offset: int, kept: bytes | None = None) -> bool:
         """Take the sites of a parsed stretch.
 
         Args:
             tree: its tree; the class that `block.prefix` puts around it is left out.
             block: where it is in the file.
             offset: what to add to the tree's lines to get the file's.
+            kept: the source that was parsed, if it is not all of the stretch.
+
+        Returns:
+            Whether that was enough; if not, nothing was taken and all of it has to be parsed.
         """
+        before, reraised = len(self.sites), self.reraised
+        try:
+            self._walk(tree, block, offset, kept)
+        except NeedsWholeError:
+            del self.sites[before:]
+            self.reraised = reraised
+            return False
+        return True
+
+    def _walk(self, tree: ast.Module, block: Block, offset: int, kept: bytes | None) -> None:
         text = self.module.text
         self._offset = offset
         self._block = text[block.start : block.end]
+        self._kept = kept
         lo, hi = bisect_left(self._calls, block.start), bisect_left(self._calls, block.end)
         first = 1 + bool(block.prefix)
         self._marked = []
@@ -90,9 +106,10 @@ class Walker:
 
     def _walk_body(self, body: Sequence[ast.stmt]) -> None:
         depth = len(self._guards)
+        in_function = bool(self._functions)  # what passed at module level says nothing here
         for node in body:
             self._statement(node)
-            if type(node) in PASSABLE:
+            if in_function and type(node) in PASSABLE:
                 self._guards += passed_by(node)
         del self._guards[depth:]
 
@@ -177,6 +194,7 @@ class Walker:
             module=self.module,
             library=self._library,
             text=self._block,
+            kept=self._kept,
             function=self._functions[-1] if self._functions else None,
             class_name=self._classes[-1] if self._classes else "",
             line=line,

@@ -161,6 +161,23 @@ def test_taking_a_release_out_leaves_what_would_be_there_without_it(world: Setti
     assert raised.value.near == ("sglang==1.0", "sglang==1.2")
 
 
+def test_without_its_newest_release_an_entry_is_worded_as_the_one_before(world: Settings) -> None:
+    load(world, "1.0")
+    without = everything(world)
+    newer = FIRST.replace("{n} rows, has {limit}", "{n!r} rows, has {self.limit}")
+    path = make_wheel(
+        world.cache_dir.parent, {"sglang/rows.py": newer}, package="sglang", version="2"
+    )
+    with session(world) as db:
+        load_release(db, scan_wheel(open_wheel(path)))
+    assert "needs {n!r} rows, has {self.limit}" in [e[1] for e in everything(world)["entries"]]
+    load(world, "1.0")  # an older release does not bring its wording back
+    assert "needs {n!r} rows, has {self.limit}" in [e[1] for e in everything(world)["entries"]]
+    with session(world) as db:
+        remove_release(db, "sglang", "2")
+    assert everything(world) == without
+
+
 def test_an_explanation_follows_its_entry_and_stays_without_a_release(sqlite: Settings) -> None:
     old = entry_id("sglang", "ValueError", "the number of rows must not be negative, got {n}")
     new = entry_id("sglang", "ValueError", "the number of rows cannot be negative, got {n}")
