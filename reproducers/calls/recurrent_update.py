@@ -100,11 +100,11 @@ def recurrent_update(subject: Subject) -> Callable[..., Any]:
     return update
 
 
-def inputs(subject: Subject, *, is_kda: bool) -> dict[str, Any]:
-    """Three tokens of each of two requests in slots 2 and 0, and the committed states."""
+def inputs(subject: Subject, *, is_kda: bool, tokens: int = TOKENS) -> dict[str, Any]:
+    """Some tokens of each of two requests in slots 2 and 0, and the committed states."""
     torch = subject.torch
     generator = torch.Generator().manual_seed(subject.seed)
-    rows, gate = REQUESTS * TOKENS, VALUE_HEADS * (KEY if is_kda else 1)
+    rows, gate = REQUESTS * tokens, VALUE_HEADS * (KEY if is_kda else 1)
 
     def normal(*shape: int) -> Any:
         return torch.randn(*shape, generator=generator)
