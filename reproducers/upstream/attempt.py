@@ -49,7 +49,8 @@ def _attempt(request: Request, emit: Emit) -> dict[str, Any]:
             step(subject)
         except BaseException as e:  # noqa: BLE001  # SystemExit is what argument parsing raises
             ended = e
-    if request.step == "fix" and hasattr(reproducer, "claims") and request.snippets:
+    skipped = isinstance(ended, Skip)  # what the step needs is not here; the claims need it too
+    if request.step == "fix" and not skipped and hasattr(reproducer, "claims") and request.snippets:
         _run_claims(reproducer, subject, request)
     result = _describe(request, subject, ended)
     result["guard_reached"] = trace.reached
