@@ -7,22 +7,28 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from app.api import ROUTERS as API_ROUTERS
+from app.api.errors import ListParameters
 from app.db import engine_for
-from app.exceptions import ReprobaseError
+from app.exceptions import NotFoundError, ReprobaseError
 from app.http.answers import Answers
+from app.http.faults import field_names, said_of
 from app.http.layers import Around, Counters
 from app.http.problems import problem, problem_of, wants_json
 from app.http.ready import Ready
+from app.http.routes import offered, without_slash
 from app.http.state import State
+from app.services.listing import ListQuery
 from app.services.preflight_warm import WarmPool
 from app.services.run_worker import RunWorker
 from app.settings import Settings, load_settings
 from app.web import ROUTERS as WEB_ROUTERS
 from app.web.trouble import trouble_page
 
+ROUTE_FIELDS = {"/errors": field_names(ListQuery), "/api/errors": field_names(ListParameters)}
+"""What may stand in a query, to name it where something else did."""
 log = logging.getLogger(__name__)
 
 
@@ -54,6 +60,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        redirect_slashes=False,  # our own answer is 308, for good
     )
     counters = Counters()
     answers = Answers(settings)
@@ -72,7 +79,8 @@ async def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, ReprobaseError)
     if wants_json(request):
         return problem_of(error, request)
-    return trouble_page(error.status, error.title, str(error), list(getattr(error, "near", ())))
+    near = error.near if isinstance(error, NotFoundError) else ()
+    return trouble_page(error.status, error.title, str(error), near)
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -80,7 +88,10 @@ async def _http(request: Request, error: Exception) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == 404:  # noqa: PLR2004  # the status
         detail = f"There is no page at {request.url.path}."
+        if (where := without_slash(request)) is not None:
+            return RedirectResponse(where, status_code=308)
     elif error.status_code == 405:  # noqa: PLR2004  # the status
+        headers["Allow"] = ", ".join(offered(request))
         detail = f"{request.method} is not offered at {request.url.path}."
     else:
         detail = str(error.detail)
@@ -91,10 +102,7 @@ async def _http(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    said = "; ".join(
-        f"{'.'.join(str(part) for part in e['loc'][1:]) or e['loc'][0]}: {e['msg']}"
-        for e in error.errors()
-    )
+    said = said_of(error.errors(), ROUTE_FIELDS.get(request.scope["path"], ()))
     if wants_json(request):
         return problem(400, said, instance=request.url.path)
     return trouble_page(400, None, said, [])

@@ -1,15 +1,14 @@
 """`POST /api/diagnose`: what went wrong in a log."""
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse, Response
 
-from app.exceptions import BadInputError
-from app.http.bodies import read_body
+from app.http.bodies import read_body, text_of
+from app.http.faults import check_query, read_json
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
 from app.services.diagnosis import answer
@@ -52,6 +51,7 @@ async def diagnose(
     release: Annotated[str, Query(description="`package==version`, if known.")] = "",
 ) -> Response:
     """What went wrong in a log: plain text or JSON, also packed with gzip or zstd."""
+    check_query(request, "command", "release")
     raw = await read_body(request)
     settings = state_of(request).settings
     document = await run_in_threadpool(
@@ -63,21 +63,10 @@ async def diagnose(
 def _answer(
     raw: bytes, content_type: str, command: str, release: str, settings: Settings
 ) -> dict[str, Any]:
-    asked = _Asked(log="", command=command, release=release)
     if content_type.partition(";")[0].strip().lower() == "application/json":
-        try:
-            asked = _Asked.model_validate(json.loads(raw))
-        except UnicodeDecodeError as e:
-            raise BadInputError("The body is not UTF-8.") from e
-        except ValidationError as e:
-            first = e.errors()[0]
-            name = ".".join(str(part) for part in first["loc"]) or "body"
-            raise BadInputError(
-                f"{name}: {first['msg']}. The body is {{log, command, release}}."
-            ) from e
-        except ValueError as e:
-            raise BadInputError(f"The body is not JSON: {e}.") from e
+        asked = read_json(raw, _Asked)
+        asked = asked.model_copy(update={"log": text_of(asked.log.encode())})
     else:
-        asked.log = raw.decode("utf-8", "replace")
+        asked = _Asked(log=text_of(raw), command=command, release=release)
     found = answer(asked.log, settings, command=asked.command or "", release=asked.release or "")
     return found.to_json()

@@ -11,7 +11,7 @@ from app.http.answers import Rendered, json_answer, moved
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
 from app.services.entries import entry_document
-from app.services.listing import PAGE_SIZE, ListQuery, list_errors
+from app.services.listing import MOST, PAGE_SIZE, ListQuery, list_errors
 from app.services.records import EntryDocument, SummaryPage
 from app.services.resolve import resolve
 
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/api/errors", tags=["errors"])
 class ListParameters(ListQuery):
     """The filters of the list, and how to walk through it."""
 
-    limit: int = Field(default=PAGE_SIZE, description="Rows a page, 1 to 200.")
+    limit: int = Field(default=PAGE_SIZE, le=MOST, description="Rows a page, 1 to 200.")
     cursor: str | None = Field(default=None, description="`next` of the page before.")
 
 

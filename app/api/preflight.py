@@ -5,12 +5,18 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse, Response
 
-from app.exceptions import BadInputError
 from app.http.bodies import read_body
-from app.http.preflights import MOST_CONFIG, MOST_TEXT, check_preflight_allowed, preflight
+from app.http.faults import check_query, read_json
+from app.http.preflights import (
+    ADVICE,
+    MOST_CONFIG,
+    MOST_TEXT,
+    check_preflight_allowed,
+    preflight,
+)
 from app.http.problems import PROBLEMS
 from app.http.state import State, state_of
 
@@ -46,7 +52,8 @@ _BODY: dict[str, Any] = {
 async def check(request: Request) -> Response:
     """What a release's own parser and checks say to a line; only for the machine itself."""
     check_preflight_allowed(request)
-    raw = await read_body(request, most_raw=_MOST, most_unpacked=_MOST)
+    check_query(request, "release", "gpu")
+    raw = await read_body(request, most_raw=_MOST, most_unpacked=_MOST, advice=ADVICE)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     query = dict(request.query_params)
     document = await run_in_threadpool(_answer, state_of(request), raw, kind, query)
@@ -70,13 +77,4 @@ def _wanted(raw: bytes, kind: str, query: dict[str, str]) -> Wanted:
     if kind != "application/json":
         text = raw.decode("utf-8", "replace")
         return Wanted(command=text, release=query.get("release"), gpu=query.get("gpu"))
-    try:
-        return Wanted.model_validate(json.loads(raw))
-    except ValidationError as e:
-        first = e.errors()[0]
-        name = ".".join(str(part) for part in first["loc"]) or "body"
-        raise BadInputError(
-            f"{name}: {first['msg']}. The body is {{command, release, gpu, config}}."
-        ) from e
-    except ValueError as e:
-        raise BadInputError(f"The body is not JSON: {e}.") from e
+    return read_json(raw, Wanted)

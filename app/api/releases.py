@@ -7,6 +7,7 @@ from sqlmodel import Session
 from starlette.responses import Response
 
 from app.http.answers import Rendered, json_answer
+from app.http.faults import check_query
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
 from app.services.diff import ReleaseDiff, release_diff
@@ -33,6 +34,7 @@ async def diff(
     newer: Annotated[str, Query(alias="to")] = "",
 ) -> Response:
     """What is new, moved, reworded or gone between two releases; the newest two by default."""
+    check_query(request, "from", "to")
 
     def build(db: Session) -> Rendered:
         return json_answer(release_diff(db, package, older, newer))

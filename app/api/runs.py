@@ -1,15 +1,17 @@
 """`POST /api/errors/{id}/runs`, `/api/runs/{id}` and its events."""
 
 import json
-from typing import Annotated
+from typing import Any
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from app.db import session
 from app.http.answers import answer, json_answer
+from app.http.bodies import read_body
 from app.http.events import run_events
+from app.http.faults import check_query, read_json
 from app.http.permission import check_may_run
 from app.http.problems import PROBLEMS
 from app.http.running import start_runs
@@ -29,14 +31,33 @@ class Queued(Public):
     runs: list[RunRecord]
 
 
-@router.post("/errors/{key}/runs", status_code=202, response_model=Queued, responses=PROBLEMS)
-async def start(
-    request: Request, key: str, wanted: Annotated[Wanted | None, Body()] = None
-) -> Response:
+_BODY: dict[str, Any] = {
+    "requestBody": {"content": {"application/json": {"schema": Wanted.model_json_schema()}}}
+}
+_MOST = 64 << 10
+_DIGITS = 15
+
+
+@router.post(
+    "/errors/{key}/runs",
+    status_code=202,
+    response_model=Queued,
+    responses=PROBLEMS,
+    openapi_extra=_BODY,
+)
+async def start(request: Request, key: str) -> Response:
     """Execute the reproducer of an error; only for the machine that the site runs on."""
     state = state_of(request)
     check_may_run(request, state.settings, f"reprobase run {key}")
-    runs = await run_in_threadpool(start_runs, state, key, wanted or Wanted())
+    check_query(request)
+    raw = await read_body(
+        request,
+        most_raw=_MOST,
+        most_unpacked=_MOST,
+        advice="The body of a run is {step, subject, device}, or empty.",
+    )
+    wanted = read_json(raw, Wanted) if raw.strip() else Wanted()
+    runs = await run_in_threadpool(start_runs, state, key, wanted)
     return JSONResponse(
         json.loads(Queued(runs=runs).model_dump_json(by_alias=True)),
         status_code=202,
@@ -60,7 +81,7 @@ async def events(request: Request, run_id: str) -> Response:
     settings = state_of(request).settings
     await run_in_threadpool(_record, settings, run_id)
     after = request.headers.get("last-event-id", "")
-    start_at = int(after) if after.isdecimal() else 0
+    start_at = int(after) if after.isdecimal() and len(after) <= _DIGITS else 0
     return StreamingResponse(
         run_events(settings, run_id, start_at),
         media_type="text/event-stream",

@@ -128,6 +128,7 @@ class Progress:
         self._said = 0.0
 
     def __call__(self, share: float, what: str) -> None:
+        """Say how far it is, if it was not said just now."""
         """Say how far it is, unless that was said a moment ago."""
         now = time.monotonic()
         if now - self._said < (0.1 if self._terminal else 1.0) and share < 1:

@@ -14,10 +14,25 @@ MOST_RAW = 128 << 20
 MOST_UNPACKED = 256 << 20
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 _STEP = 1 << 20
+_DIGITS = 18
+"""More make no size of anything."""
+ADVICE = (
+    "`reprobase diagnose FILE` reads logs of any size; or send only the part from the start of "
+    "the server to its end."
+)
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+_LOOKED_AT = 1 << 16
+_MOST_ODD = 0.1
+"""Share of characters that no text has, above which it is none."""
 
 
 async def read_body(
-    request: Request, *, most_raw: int = MOST_RAW, most_unpacked: int = MOST_UNPACKED
+    request: Request,
+    *,
+    most_raw: int = MOST_RAW,
+    most_unpacked: int = MOST_UNPACKED,
+    advice: str = ADVICE,
 ) -> bytes:
     """The whole body, unpacked as its Content-Encoding says (gzip, deflate, zstd).
 
@@ -25,6 +40,7 @@ async def read_body(
         request: whose body.
         most_raw: bytes on the wire.
         most_unpacked: bytes after unpacking.
+        advice: what to do with a body that is larger.
 
     Raises:
         TooLargeError: one of the limits is passed; nothing beyond it is kept in memory.
@@ -34,19 +50,41 @@ async def read_body(
     if encoding not in {"", "identity", "gzip", "x-gzip", "deflate", "zstd"}:
         raise BadInputError(f"Content-Encoding {encoding!r} is not offered; gzip and zstd are.")
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > most_raw:
-        raise _too_large(most_raw)
+    if declared.isdecimal() and (len(declared) > _DIGITS or int(declared) > most_raw):
+        raise _too_large(most_raw, advice)
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > most_raw:
-            raise _too_large(most_raw)
+            raise _too_large(most_raw, advice)
     if encoding in {"", "identity"}:
         return bytes(raw)
-    return await run_in_threadpool(unpack, bytes(raw), encoding, most_unpacked)
+    return await run_in_threadpool(unpack, bytes(raw), encoding, most_unpacked, advice=advice)
 
 
-def unpack(raw: bytes, encoding: str, most: int = MOST_UNPACKED) -> bytes:
+def text_of(raw: bytes) -> str:
+    """A log as text: unpacked if its first bytes say that it is packed, decoded by its mark.
+
+    Raises:
+        BadInputError: it is no text, or a packed file that is damaged.
+        TooLargeError: it unpacks to more than the limit.
+    """
+    packing = next((name for magic, name in _MAGIC.items() if raw.startswith(magic)), None)
+    if packing:
+        raw = unpack(raw, packing)
+    coding = next((name for mark, name in _MARKS.items() if raw.startswith(mark)), "utf-8")
+    text = raw.decode(coding, "replace")
+    start = text[:_LOOKED_AT]
+    odd = sum(c == "\ufffd" or (c < " " and c not in "\t\n\r\f\b\x1b") for c in start)
+    if odd > _MOST_ODD * len(start):
+        raise BadInputError(
+            "This is no text: most of it are bytes that no log has. Send the log as plain text, "
+            "or packed with gzip or zstd."
+        )
+    return text
+
+
+def unpack(raw: bytes, encoding: str, most: int = MOST_UNPACKED, *, advice: str = ADVICE) -> bytes:
     """Unpack bytes, a step at a time.
 
     Raises:
@@ -58,9 +96,11 @@ def unpack(raw: bytes, encoding: str, most: int = MOST_UNPACKED) -> bytes:
         for piece in _zstd(raw) if encoding == "zstd" else _zlib(raw):
             out += piece
             if len(out) > most:
-                raise _too_large(most)
+                raise _too_large(most, advice)
     except (zlib.error, zstandard.ZstdError) as e:
-        raise BadInputError(f"The body is not {encoding}, or not all of it: {e}.") from e
+        raise BadInputError(
+            f"This is not {encoding}, or not all of it: it cannot be unpacked."
+        ) from e
     return bytes(out)
 
 
@@ -83,8 +123,6 @@ def _zstd(raw: bytes) -> Iterator[bytes]:
             yield piece
 
 
-def _too_large(limit: int) -> TooLargeError:
-    return TooLargeError(
-        f"The text is larger than {limit >> 20} MB. `reprobase diagnose FILE` reads logs of any "
-        "size; or send only the part from the start of the server to its end."
-    )
+def _too_large(limit: int, advice: str) -> TooLargeError:
+    size = f"{limit >> 20} MB" if limit >= 1 << 20 else f"{limit >> 10} KB"
+    return TooLargeError(f"What was sent is larger than {size}. {advice}")

@@ -39,7 +39,7 @@ def why_not(request: Request, settings: Settings) -> str | None:  # noqa: PLR091
     """Why this request may not run engine code, in a sentence; None if it may."""
     if settings.allow_runs == "never":
         return "Runs from the web are switched off on this site."
-    if not _same_origin(request):
+    if not _same_origin(request, behind_tls=settings.allow_runs == "always"):
         return "This request did not come from this site's own pages."
     if settings.allow_runs == "always":
         return None
@@ -53,13 +53,18 @@ def why_not(request: Request, settings: Settings) -> str | None:  # noqa: PLR091
     return None
 
 
-def _same_origin(request: Request) -> bool:
-    """The Origin is the site's own; browsers send it with every POST, and scripts must too."""
+def _same_origin(request: Request, *, behind_tls: bool) -> bool:
+    """The Origin is the site's own; browsers send it with every POST, and scripts must too.
+
+    Its scheme is the request's; only a site that lets everybody run may have a proxy in front of
+    it that speaks https for it.
+    """
     host = request.headers.get("host", "")
     origin = request.headers.get("origin")
     if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
         return False
-    return bool(host) and origin in (f"http://{host}", f"https://{host}")
+    schemes = {request.url.scheme, *(("https",) if behind_tls else ())}
+    return bool(host) and origin in {f"{scheme}://{host}" for scheme in schemes}
 
 
 def _host_name(host: str) -> str:

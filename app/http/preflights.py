@@ -13,6 +13,11 @@ from app.services.preflight import Question, check
 MOST_TEXT = 64 << 10
 MOST_CONFIG = 1 << 20
 AT_ONCE = 4
+ADVICE = (
+    "Send the launch line alone, and of the model only its config.json: the line may have "
+    f"{MOST_TEXT >> 10} KB, config.json {MOST_CONFIG >> 20} MB."
+)
+"""What to do with a question that is too large."""
 _slots = threading.BoundedSemaphore(AT_ONCE)
 
 

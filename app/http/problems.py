@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.exceptions import NotFoundError, ReprobaseError
+from app.services.filters import UnknownValueError
 
 PROBLEM = "application/problem+json"
 _TITLES = {
@@ -65,7 +66,7 @@ def problem(
 def problem_of(error: ReprobaseError, request: Request) -> Response:
     """The problem document of one of our own errors."""
     more: dict[str, Any] = {"instance": request.url.path}
-    if isinstance(error, NotFoundError):
+    if isinstance(error, (NotFoundError, UnknownValueError)):
         more["near"] = list(error.near)
     headers = {"Retry-After": "5"} if error.status in (429, 503) else None
     return problem(error.status, str(error), title=error.title, headers=headers, **more)

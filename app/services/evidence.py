@@ -117,7 +117,7 @@ def executed_ids(db: Session, ids: Iterable[str] | None = None) -> set[str]:
     owners |= dict(db.exec(aliases).all())
     named = {str(slug): entry_id for slug, entry_id in db.exec(slugs)}
     facts = (Run.entry_id, Run.slug, Run.subject, Run.device, Run.step, Run.outcome, Run.passed)
-    columns = load_only(*map(col, facts), col(Run.claims))
+    columns = load_only(*map(col, facts), col(Run.claims))  # type: ignore[arg-type]  # SQLModel hides what its attributes are
     finished = select(Run).options(columns).where(Run.state == "done")
     if wanted is not None:
         finished = finished.where(or_(col(Run.entry_id).in_(owners), col(Run.slug).in_(named)))

@@ -1,20 +1,16 @@
 """Failure classes across packages: what each is, and which errors are of it."""
 
 from collections import defaultdict
-from functools import lru_cache
-from pathlib import Path
 
 from sqlmodel import Session, col, func, select
 
 from app.exceptions import NotFoundError
-from app.knowledge.family_file import FamilyFile, read_family_files
 from app.models import Entry, Public
+from app.services.family_files import families
 from app.services.listing import summaries
 from app.services.near import near_words
 from app.services.records import Summary
-from app.settings import DATA_DIR
 
-FOLDER = DATA_DIR / "families"
 PER_PAGE = 50
 _ADVICE = "What usually fixes it"
 
@@ -68,17 +64,6 @@ class FamilyPage(Public):
     records: list[Summary]
 
 
-def families(folder: Path = FOLDER) -> dict[str, FamilyFile]:
-    """The curated failure classes by tag, read again when a file changes."""
-    stamp = max((p.stat().st_mtime_ns for p in folder.glob("*.md")), default=0)
-    return _read(folder, stamp)
-
-
-@lru_cache(maxsize=4)
-def _read(folder: Path, _stamp: int) -> dict[str, FamilyFile]:
-    return read_family_files(folder)
-
-
 def family_advice(tag: str | None) -> FamilyAdvice | None:
     """What usually fixes errors of a family; None for no family, or one that says nothing."""
     family = families().get(tag or "")
@@ -101,7 +86,7 @@ def family_page(db: Session, tag: str, *, page: int = 1) -> FamilyPage:
     """One failure class.
 
     Raises:
-        NotFoundError: there is none of this tag; `near` lists tags spelt like it.
+        NotFoundError: there is none of this tag or page; `near` lists tags spelt like it.
     """
     known = families()
     if tag not in known:
@@ -111,7 +96,9 @@ def family_page(db: Session, tag: str, *, page: int = 1) -> FamilyPage:
     by_package = counts.get(tag, {})
     total = sum(by_package.values())
     pages = max(1, -(-total // PER_PAGE))
-    page = min(max(page, 1), pages)
+    if not 1 <= page <= pages:
+        has = "1 page" if pages == 1 else f"{pages:,} pages"
+        raise NotFoundError(f"There is no page {page:,}: this list has {has}.")
     wanted = select(Entry).where(Entry.family == tag)
     wanted = wanted.order_by(col(Entry.explained).desc(), col(Entry.package), col(Entry.template))
     entries = list(db.exec(wanted.offset((page - 1) * PER_PAGE).limit(PER_PAGE)))

@@ -9,12 +9,14 @@ from sqlalchemy import ColumnElement, and_, case, func
 from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from app.exceptions import BadInputError, NoSuchReleaseError
+from app.exceptions import BadInputError, NoSuchReleaseError, NotFoundError
 from app.models import Alias, Change, Entry, Explanation, Release, Site
 from app.search import Filters, search
 from app.search.filters import CHANGES
 from app.services.entries import dataset_version
 from app.services.evidence import executed_ids
+from app.services.filters import check_filters
+from app.services.near import near_words
 from app.services.records import Summary, SummaryPage
 from app.services.sources import repository_file
 from app.settings import Settings
@@ -22,13 +24,15 @@ from app.settings import Settings
 PAGE_SIZE = 50
 MAX_LIMIT = 200
 MOST = 1_000_000_000
+MOST_SEARCHED = 1_000_000
+"""The catalog has fewer entries; the search makes room for as many hits as are skipped."""
 STATUSES = ("new", "same", "moved", "reworded", "classChanged", "gone", "explained", "executed")
 
 
 class ListQuery(BaseModel):
     """What was asked for; all filters hold at once."""
 
-    model_config = ConfigDict(populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True, extra="forbid")
 
     q: str = ""
     package: str = ""
@@ -39,7 +43,7 @@ class ListQuery(BaseModel):
     status: str = ""
     """What happened in the release, or `explained`, or `executed`."""
 
-    page: int = 1
+    page: int = Field(default=1, le=MOST)
 
     def filters(self) -> dict[str, str]:
         """The filters that are set, by their names in an address."""
@@ -68,7 +72,8 @@ def list_errors(
         settings: where the search index lies; the environment's if None.
 
     Raises:
-        BadInputError: a limit, cursor, page or status that cannot be.
+        BadInputError: a limit, cursor, page or filter that cannot be.
+        NotFoundError: the page is behind the last one.
         NoSuchReleaseError: the release is not in the catalog.
     """
     if not 1 <= limit <= MAX_LIMIT:
@@ -76,10 +81,14 @@ def list_errors(
     if query.page < 1:
         raise BadInputError(f"page is {query.page}; the first page is 1.")
     if query.status and query.status not in STATUSES:
-        raise BadInputError(f"status is {query.status!r}; it takes {', '.join(STATUSES)}.")
-    offset = _read_cursor(cursor, query) if cursor else (query.page - 1) * limit
+        near = near_words(query.status, STATUSES)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise BadInputError(f"status is {query.status!r}; it takes {', '.join(STATUSES)}.{meant}")
+    check_filters(db, package=query.package, error_class=query.error_class, family=query.family)
+    offset = (query.page - 1) * limit if cursor is None else _read_cursor(cursor, query)
     release = _release(db, query)
     if query.q.strip():
+        offset = min(offset, MOST_SEARCHED)
         rows, total = _searched(db, query, release, limit=limit, offset=offset, settings=settings)
     elif query.status in CHANGES and release is None:
         rows, total = [], 0
@@ -87,6 +96,10 @@ def list_errors(
         conditions = _conditions(db, query, release)
         total = db.exec(select(func.count()).select_from(Entry).where(*conditions)).one()
         rows = list(db.exec(_ordered(conditions).offset(offset).limit(limit)))
+    if cursor is None and query.page > 1 and not rows:
+        pages = max(1, -(-total // limit))
+        has = "1 page" if pages == 1 else f"{pages:,} pages"
+        raise NotFoundError(f"There is no page {query.page:,}: this list has {has}.")
     more = rows and offset + len(rows) < total
     return SummaryPage(
         records=summaries(db, rows, None if query.status == "gone" else release),
@@ -290,6 +303,7 @@ def _read_cursor(cursor: str, query: ListQuery) -> int:
         raw != f"1:{offset}:{_fingerprint(query)}"
         or not offset.isdecimal()
         or len(offset) > len(str(MOST))
+        or cursor != _write_cursor(int(offset), query)  # base64 is read past what is none
     ):
         raise BadInputError(
             "The cursor does not belong to this list: take `next` of the page before, "

@@ -38,6 +38,19 @@ class _Curated:
     match: re.Pattern[str] | None
 
 
+_KEPT: Final = 4
+_known: dict[str, "Entries"] = {}
+
+
+def entries_of(wheel: Wheel) -> "Entries":
+    """The entries of a release; what was read of a few releases is kept."""
+    if wheel.sha256 not in _known:
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[wheel.sha256] = Entries(wheel)
+    return _known[wheel.sha256]
+
+
 class Entries:
     """Looks entries up in one release.
 

@@ -83,9 +83,10 @@ def _errors(asked: Asked, answer: Answer, wheel: Wheel) -> list[Finding]:
     raws = list(answer.main.get("findings", ()))
     if not raws:
         return []
-    from app.services.preflight_entries import Entries  # noqa: PLC0415  # a line that passes needs no scanner
+    # A line that passes needs no scanner.
+    from app.services.preflight_entries import entries_of  # noqa: PLC0415
 
-    entries = Entries(wheel)
+    entries = entries_of(wheel)
     argv, env = list(asked.argv), dict(asked.command.env)
     found = []
     for i, raw in enumerate(raws):

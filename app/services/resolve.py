@@ -18,7 +18,7 @@ class Resolved:
     canonical: str
     """What its address ends in: the slug where it has one, else the id."""
     moved: bool
-    """The key is an alias: answer with a permanent redirect."""
+    """The key is an alias, or written in capitals: answer with a permanent redirect."""
 
 
 def resolve(db: Session, key: str) -> Resolved:
@@ -27,7 +27,8 @@ def resolve(db: Session, key: str) -> Resolved:
     Raises:
         NotFoundError: nothing has this id or slug; `near` holds what may have been meant.
     """
-    key = key.strip().lower()
+    given = key.strip()
+    key = given.lower()
     current = current_id(db, key)
     entry = db.get(Entry, current)
     if entry is None:
@@ -36,7 +37,7 @@ def resolve(db: Session, key: str) -> Resolved:
         near = near_keys(db, key)
         hint = "" if near else " `reprobase search WORDS` finds entries."
         raise NotFoundError(f"There is no error with the id or slug {key!r}.{hint}", near=near)
-    moved = key not in {current, entry.slug}
+    moved = given not in {current, entry.slug}
     return Resolved(entry, entry.slug or entry.id, moved)
 
 

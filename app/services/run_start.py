@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from sqlmodel import Session, func, select
 
 from app.db import touch
@@ -19,6 +19,8 @@ MOST_WAITING = 12
 
 class Wanted(BaseModel):
     """What somebody asks to be run."""
+
+    model_config = ConfigDict(extra="forbid")
 
     step: Literal["trigger", "fix", "both"] = "both"
     subject: str = ""

@@ -7,13 +7,16 @@ from sqlmodel import Session
 from starlette.responses import Response
 
 from app.http.answers import HTML, Rendered, answer, rendered
+from app.http.faults import check_query
 from app.http.state import state_of
 from app.services.diff import release_diff
 from app.services.families import family_list, family_page
+from app.services.listing import MOST
 from app.services.releases import release_list, release_page
 from app.services.scanning import scan_state
 from app.web.render import render
 
+Page = Annotated[int, Query(ge=1, le=MOST)]
 router = APIRouter(include_in_schema=False)
 
 
@@ -28,8 +31,9 @@ async def families(request: Request) -> Response:
 
 
 @router.get("/families/{tag}")
-async def family(request: Request, tag: str, page: int = 1) -> Response:
+async def family(request: Request, tag: str, page: Page = 1) -> Response:
     """One failure class."""
+    check_query(request, "page")
 
     def build(db: Session) -> Rendered:
         return rendered(render("family.html", found=family_page(db, tag, page=page)), HTML)
@@ -57,6 +61,7 @@ async def diff(
     newer: Annotated[str, Query(alias="to")] = "",
 ) -> Response:
     """The difference of two releases."""
+    check_query(request, "from", "to")
 
     def build(db: Session) -> Rendered:
         return rendered(render("diff.html", found=release_diff(db, package, older, newer)), HTML)

@@ -1,12 +1,13 @@
 """Home, the one box, and the pages that explain the site."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from sqlmodel import Session
 from starlette.responses import RedirectResponse, Response
 
 from app.http.answers import HTML, Rendered, answer, rendered
+from app.http.bodies import ADVICE as LOG_ADVICE
+from app.http.bodies import MOST_UNPACKED
+from app.http.forms import read_form, text_field
 from app.http.state import state_of
 from app.services.asking import kind_of
 from app.services.home import home
@@ -32,8 +33,10 @@ async def front(request: Request) -> Response:
 
 
 @router.post("/ask")
-async def ask(text: Annotated[str, Form()] = "") -> Response:
+async def ask(request: Request) -> Response:
     """What the one box was given: words lead to the list, the rest to where it is answered."""
+    async with read_form(request, "text", most=MOST_UNPACKED, advice=LOG_ADVICE) as form:
+        text = text_field(form, "text")
     kind = kind_of(text)
     if kind == "nothing":
         return RedirectResponse("/", status_code=303)

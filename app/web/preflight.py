@@ -1,15 +1,14 @@
 """The page where a launch line is checked, and its answer."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from sqlmodel import Session
 from starlette.responses import HTMLResponse, Response
 
 from app.db import session
 from app.http.answers import HTML, Rendered, answer, rendered
-from app.http.preflights import MOST_CONFIG, check_preflight_allowed, preflight
+from app.http.forms import file_field, read_form, text_field
+from app.http.preflights import ADVICE, MOST_CONFIG, check_preflight_allowed, preflight
 from app.http.state import State, state_of
 from app.preflight.gpus import GPUS
 from app.services.releases import known_versions
@@ -34,16 +33,14 @@ async def form(request: Request) -> Response:
 @router.post("/preflight")
 async def check(
     request: Request,
-    text: Annotated[str, Form()] = "",
-    release: Annotated[str, Form()] = "",
-    gpu: Annotated[str, Form()] = "",
-    config: Annotated[UploadFile | None, File()] = None,
 ) -> Response:
     """What the release says to a line."""
     check_preflight_allowed(request)
-    given = ""
-    if config is not None and config.filename:
-        given = (await config.read(MOST_CONFIG + 1)).decode("utf-8", "replace")
+    names = ("text", "release", "gpu", "config")
+    async with read_form(request, *names, most=MOST_CONFIG, advice=ADVICE) as form:
+        text, release, gpu = (text_field(form, name) for name in names[:3])
+        file = file_field(form, "config")
+        given = (await file.read(MOST_CONFIG + 1)).decode("utf-8", "replace") if file else ""
     html = await run_in_threadpool(_answer, state_of(request), text, release, gpu, given)
     return HTMLResponse(html, headers={"Cache-Control": "no-store"})
 

@@ -1,14 +1,15 @@
 """The page of a run, and the form that starts one."""
 
-from typing import Annotated, Literal
-
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
+from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from app.db import session
 from app.exceptions import BadInputError
 from app.http.answers import HTML, Rendered, answer, rendered
+from app.http.faults import said_of
+from app.http.forms import read_form
 from app.http.permission import check_may_run
 from app.http.running import start_runs
 from app.http.state import state_of
@@ -19,22 +20,21 @@ from app.settings import Settings
 from app.web.render import render
 
 router = APIRouter(include_in_schema=False)
+_MOST = 64 << 10
 
 
 @router.post("/errors/{key}/runs")
-async def start(
-    request: Request,
-    key: str,
-    step: Annotated[Literal["trigger", "fix", "both"], Form()] = "both",
-    subject: Annotated[str, Form()] = "",
-    device: Annotated[str, Form()] = "cpu",
-) -> Response:
+async def start(request: Request, key: str) -> Response:
     """Start the runs of an entry and show the page of the first."""
     state = state_of(request)
     check_may_run(request, state.settings, f"reprobase run {key}")
-    if device not in ("cpu", "cuda"):
-        raise BadInputError(f"There is no device {device!r}; it is cpu or cuda.")
-    wanted = Wanted(step=step, subject=subject, device="cuda" if device == "cuda" else "cpu")
+    names = tuple(Wanted.model_fields)
+    async with read_form(request, *names, most=_MOST, advice="A run needs no long text.") as form:
+        given = {name: value for name in names if isinstance(value := form.get(name), str)}
+    try:
+        wanted = Wanted.model_validate(given)
+    except ValidationError as e:
+        raise BadInputError(said_of(e.errors(), names)) from e
     runs = await run_in_threadpool(start_runs, state, key, wanted)
     return RedirectResponse(f"/runs/{runs[0].id}", status_code=303)
 

@@ -10,7 +10,7 @@ from app.http.answers import Rendered, answer, rendered
 from app.http.state import state_of
 from app.models import Change, Entry, Release
 from app.services.entries import dataset_version
-from app.services.families import families
+from app.services.family_files import families
 from app.services.listing import current, summaries
 from app.services.times import utc_text
 from app.web.render import render, site_address
