@@ -92,8 +92,15 @@ def needs_line(request: Request) -> bool:
 
 
 def with_line(request: Request, trigger: Result) -> Request:
-    """The request with the line at which its trigger left the engine as what the fix must pass."""
-    if not trigger.matched or trigger.site is None:
+    """The request with the line at which its trigger left the engine as what the fix must pass.
+
+    A trigger that did not show the error names no line: then there is nothing that the fix could
+    pass, and it is not evidence. A silent error leaves the engine nowhere; its function has to
+    return.
+    """
+    if not trigger.matched:
+        return replace(request, sites=tuple({**s, "unwatched": True} for s in request.sites))
+    if trigger.site is None:
         return request
     place = {"file": trigger.site.file, "function": trigger.site.function}
     line = trigger.site.line

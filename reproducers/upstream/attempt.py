@@ -3,7 +3,7 @@
 import platform
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from reproducers.protocol import Event, Request, Result
@@ -42,18 +42,17 @@ def _attempt(request: Request, emit: Emit) -> dict[str, Any]:
     hide_source_lines()
     subject = Subject(request, upstream, emit)
     emit(Event(event="started", text=f"{request.step} on {subject.name}"))
-    trace = GuardTrace(request.subject.root, request.sites if request.step == "fix" else ())
+    trace = GuardTrace(request.subject.root, _watched(request))
     ended: BaseException | None = None
     with trace:
         try:
             step(subject)
         except BaseException as e:  # noqa: BLE001  # SystemExit is what argument parsing raises
             ended = e
+    result = _describe(request, subject, ended, reached=trace.reached)
     skipped = isinstance(ended, Skip)  # what the step needs is not here; the claims need it too
     if request.step == "fix" and not skipped and hasattr(reproducer, "claims") and request.snippets:
         _run_claims(reproducer, subject, request)
-    result = _describe(request, subject, ended)
-    result["guard_reached"] = trace.reached
     return result | _notes(subject, upstream, result.get("reason"))
 
 
@@ -63,7 +62,16 @@ def _upstream(request: Request, reproducer: types.ModuleType) -> Upstream | None
     return Upstream.of(request, real=getattr(reproducer, "REAL", ()))
 
 
-def _describe(request: Request, subject: Subject, ended: BaseException | None) -> dict[str, Any]:
+def _watched(request: Request) -> Sequence[dict[str, Any]]:
+    """What is watched: the fix has to pass the guard, a silent trigger the entry's function."""
+    if request.step == "fix":
+        return request.sites
+    return [s for s in request.sites if not s.get("line") and not s.get("guardLines")]
+
+
+def _describe(
+    request: Request, subject: Subject, ended: BaseException | None, *, reached: bool
+) -> dict[str, Any]:
     if isinstance(ended, Skip):
         return {"outcome": "skipped", "reason": str(ended)}
     if ended is not None:
@@ -79,15 +87,15 @@ def _describe(request: Request, subject: Subject, ended: BaseException | None) -
             "site": verdict.site,
             "matched": verdict.matched,
             "traceback": verdict.traceback,
+            "guard_reached": reached and request.step == "fix",
         }
     if request.step == "trigger" and subject.wrong is not None:
         expected, got = subject.wrong
-        return {
-            "outcome": "wrong-result",
-            "expected": expected,
-            "got": got,
-            "matched": expected != got,
-        }
+        shown = {"expected": expected, "got": got, "guard_reached": reached}
+        if not reached:
+            reason = "no function of the entry's place was entered and returned: no code of it gave"
+            return {**shown, "outcome": "returned", "reason": f"{reason} the result"}
+        return {**shown, "outcome": "wrong-result", "matched": expected != got}
     reason = None
     failed = [c["id"] for c in subject.checks if not c["ok"]]
     if request.step == "trigger":
@@ -96,10 +104,11 @@ def _describe(request: Request, subject: Subject, ended: BaseException | None) -
         reason = f"checks that do not hold: {', '.join(failed)}"
     elif not subject.checks:
         reason = "nothing was asserted about the result"
-    return {"outcome": "returned", "reason": reason}
+    return {"outcome": "returned", "reason": reason, "guard_reached": reached}
 
 
 def _run_claims(reproducer: types.ModuleType, subject: Subject, request: Request) -> None:
+    subject.claiming = True
     try:
         reproducer.claims(subject, request.snippets)
     except BaseException as e:  # noqa: BLE001  # curated code is executed: it may end in any way
@@ -119,7 +128,7 @@ def _notes(subject: Subject, upstream: Upstream | None, reason: str | None) -> d
         "values": subject.values,
         "checks": subject.checks,
         "claims": subject.claims,
-        "stand_ins": sorted(upstream.ledger.handed_out) if upstream else [],
+        "stand_ins": upstream.ledger.listed() if upstream else [],
         "stand_ins_called": called,
         "substitutes": subject.substitutes,
         "cuts": subject.cuts,

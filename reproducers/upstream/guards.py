@@ -1,10 +1,11 @@
-"""Did the fixed call really pass the guard: its own line, executed under trace.
+"""Did the fixed call really pass the guard: its own line, executed under trace, and then return.
 
 The trace is limited to the files of the entry's sites; other code runs untraced but for the
 notice of each call.
 """
 
 import ast
+import opcode
 import sys
 import threading
 import types
@@ -17,13 +18,18 @@ PROJECT: Final = Path(__file__).resolve().parents[2]
 
 
 class GuardTrace:
-    """A context manager that notes whether a guard's own line was executed within it.
+    """A context manager that notes whether the last call within it passed a guard's own line.
+
+    A call passes if it evaluates the guard and then returns. One that the guard refuses leaves by
+    an exception: what was passed before does not count any more, and a later call has to pass the
+    guard anew.
 
     Args:
         root: folder that holds the wheel's packages; None for the reference.
         sites: {"file", "function", "line", "guardLines"}. A site that names its function alone has
-            no guard of its own (a library raises there, or nothing does): it is reached when the
-            function is entered. Other sites without guard lines are not watched.
+            no guard of its own (a library raises there, or nothing does): it is passed when the
+            function is entered and returns. Other sites without guard lines are not watched, nor
+            are those marked `unwatched`.
     """
 
     def __init__(self, root: str | None, sites: Sequence[dict[str, Any]]) -> None:
@@ -33,6 +39,8 @@ class GuardTrace:
         base = Path(root) if root else PROJECT
         for site in sites:
             path = base / str(site.get("file"))
+            if site.get("unwatched"):
+                continue
             if not site.get("line") and not site.get("guardLines"):
                 self._functions.add((str(path), str(site.get("function"))))
                 continue
@@ -50,19 +58,34 @@ class GuardTrace:
         threading.settrace(None)
 
     def _called(self, frame: types.FrameType, _event: str, _arg: Any) -> Any:
-        if self.reached:
-            return None
         file = frame.f_code.co_filename
         if self._functions:
             name = frame.f_code.co_qualname.replace(".<locals>", "")
-            self.reached = (file, name) in self._functions
-        return self._traced if file in self._lines else None
+            if (file, name) in self._functions:
+                return _Call(self, (), evaluated=True).trace
+        lines = self._lines.get(file)
+        return _Call(self, lines).trace if lines else None
 
-    def _traced(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
-        if event == "line" and frame.f_lineno in self._lines[frame.f_code.co_filename]:
-            self.reached = True
-            return None
-        return self._traced
+
+class _Call:
+    """One call of a function in a file that holds a guard."""
+
+    def __init__(self, owner: GuardTrace, lines: Iterable[int], *, evaluated: bool = False) -> None:
+        self._owner = owner
+        self._lines = frozenset(lines)
+        self._evaluated = evaluated
+
+    def trace(self, frame: types.FrameType, event: str, _arg: Any) -> Any:
+        if event == "line":
+            self._evaluated = self._evaluated or frame.f_lineno in self._lines
+        elif event == "return" and self._evaluated:
+            self._owner.reached = _returns(frame)
+        return self.trace
+
+
+def _returns(frame: types.FrameType) -> bool:
+    """Whether a frame that is being left returns or yields; an exception leaves it elsewhere."""
+    return opcode.opname[frame.f_code.co_code[frame.f_lasti]].startswith(("RETURN_", "YIELD_"))
 
 
 def condition_lines(path: Path, first_lines: Iterable[int], site: int) -> set[int]:

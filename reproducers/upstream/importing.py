@@ -171,11 +171,16 @@ class Upstream:
         frame = sys._getframe(2)  # noqa: SLF001  # the only way to see the import statement
         spans = _prepared_spans(frame.f_code.co_filename)
         if any(first <= frame.f_lineno <= last for first, last in spans):
+            self.ledger.absent.add(name.partition(".")[0])
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     def _asked_by_engine(self, name: str) -> bool:
         caller = sys._getframe(2).f_globals.get("__name__")  # noqa: SLF001  # the only way to see callers
-        return name.partition(".")[0] in self.names and self.ledger.is_engine(caller)
+        top = name.partition(".")[0]
+        if top not in self.names or not self.ledger.is_engine(caller):
+            return False
+        self.ledger.absent.add(top)
+        return True
 
     def _find_spec(
         self, name: str, package: str | None = None
@@ -216,6 +221,7 @@ class _HollowLoader(Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         module = HollowModule(spec.name, self._upstream.ledger)
+        self._upstream.ledger.hollow.add(spec.name)
         module.__path__ = list(spec.submodule_search_locations or ())
         module.__dict__["__version__"] = self._upstream.version
         return module

@@ -5,6 +5,7 @@ in full, and it left one of the entry's own sites: the innermost frame that lies
 that file and that function. "It crashed" is not evidence.
 """
 
+import functools
 import re
 import sys
 import sysconfig
@@ -99,8 +100,17 @@ def message_of(error: BaseException) -> str:
 def _is_engine(frame: Frame, request: Request) -> bool:
     if request.subject.root is None:
         return frame.file.startswith("reproducers/reference/")
-    top = frame.file.partition("/")[0]
-    return top == (request.subject.package or "").replace("-", "_")
+    return frame.file.partition("/")[0].removesuffix(".py") in packages_in(request.subject.root)
+
+
+@functools.cache
+def packages_in(root: str) -> frozenset[str]:
+    """What can be imported from an unpacked wheel, whatever its distribution is called."""
+    return frozenset(
+        path.stem
+        for path in Path(root).iterdir()
+        if path.suffix == (".py" if path.is_file() else "") and path.stem.isidentifier()
+    )
 
 
 def frames_of(tb: types.TracebackType | None, root: str | None) -> Iterator[Frame]:

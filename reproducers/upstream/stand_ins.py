@@ -53,6 +53,8 @@ HOLLOW: Final = ("sglang", "sglang.srt.configs")
 """Packages of an engine whose `__init__` is not run."""
 
 _LABEL = "__stand_in__"
+MAX_DECIDED: Final = 32
+NO_VERSION: Final = "0.0.0"
 
 
 class StandInCalledError(RuntimeError):
@@ -66,6 +68,25 @@ class Ledger:
         self.packages = packages
         self.handed_out: set[str] = set()
         self.called: list[str] = []
+        self.hollow: set[str] = set()
+        self.absent: set[str] = set()
+        self.decided: list[str] = []
+        """What the engine asked of a stand-in at run time and was answered, without behaviour."""
+
+    def listed(self) -> list[str]:
+        """What of this run was not real, in words."""
+        words = [f"{name} (hollow)" for name in self.hollow]
+        words += [f"{name} (absent)" for name in self.absent]
+        return [*sorted([*self.handed_out, *words]), *self.decided]
+
+    def note(self, label: str, how: str) -> None:
+        """Write down that the engine, at run time, asked something that a stand-in answers."""
+        if len(self.decided) == MAX_DECIDED or self.importing():
+            return
+        where = _engine_caller(self)
+        entry = f"{label} ({how}{where})"
+        if where and entry not in self.decided:
+            self.decided.append(entry)
 
     def is_engine(self, module_name: str | None) -> bool:
         """Whether a module of this name lives in the wheel."""
@@ -115,6 +136,7 @@ class StandInType(type):
     def __getattr__(cls, name: str) -> Any:
         if _is_dunder(name):
             raise AttributeError(name)
+        cls._ledger.note(f"{_label(cls)}.{name}", "looked up")
         return stand_in(cls._ledger, f"{_label(cls)}.{name}")
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -144,6 +166,23 @@ class StandInType(type):
 
     def __getitem__(cls, _key: Any) -> Any:
         return cls
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls.__dict__.get(_LABEL) is not None:
+            cls._ledger.note(_label(cls), "isinstance")
+        return super().__instancecheck__(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if cls.__dict__.get(_LABEL) is not None:
+            cls._ledger.note(_label(cls), "issubclass")
+        return super().__subclasscheck__(subclass)
+
+    def __eq__(cls, other: object) -> bool:
+        if cls.__dict__.get(_LABEL) is not None:
+            cls._ledger.note(_label(cls), "compared")
+        return cls is other
+
+    __hash__ = type.__hash__
 
 
 def _label(cls: type) -> str:
@@ -176,12 +215,20 @@ def stand_in(ledger: Ledger, label: str) -> Any:
 class StandInModule(types.ModuleType):
     """A module whose every name is a stand-in."""
 
-    __version__ = "0.0.0"
-
     def __init__(self, name: str, ledger: Ledger) -> None:
         super().__init__(name, "An inert stand-in.")
         self.__path__: list[str] = []
         self.__dict__["_ledger"] = ledger
+        self.__dict__["__version__"] = NO_VERSION
+
+    def __getattribute__(self, name: str) -> Any:
+        """Give what is there, and note that the engine looked (`hasattr` does so too)."""
+        if name == "__version__" or not name.startswith("_"):
+            known = object.__getattribute__(self, "__dict__")
+            value = known.get(name, NO_VERSION)
+            if value is NO_VERSION or isinstance(value, StandInType):
+                known["_ledger"].note(f"{known['__name__']}.{name}", "looked up")
+        return super().__getattribute__(name)
 
     def __getattr__(self, name: str) -> Any:
         if _is_dunder(name):
@@ -193,6 +240,10 @@ class StandInModule(types.ModuleType):
 
 class HollowModule(StandInModule):
     """A package of the engine without its body: real submodules, every other name a stand-in."""
+
+    def __getattribute__(self, name: str) -> Any:
+        """Nothing is noted: version and submodules are real."""
+        return types.ModuleType.__getattribute__(self, name)
 
     def __getattr__(self, name: str) -> Any:
         for folder in self.__path__:

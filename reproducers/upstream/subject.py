@@ -59,6 +59,8 @@ class Subject:
         self.substitutes: list[dict[str, Any]] = []
         self.cuts: list[str] = []
         self.wrong: tuple[Any, Any] | None = None
+        self.claiming = False
+        """The step is over and the page's code is executed: what is asserted now are claims."""
         self._sites = request.sites
         self._upstream = upstream
         self._emit = emit
@@ -178,6 +180,9 @@ class Subject:
     ) -> None:
         """Record one assertion about the result; a false one fails the fix.
 
+        While the page's code is executed it says nothing of the step's result: it is then recorded
+        as a claim.
+
         Args:
             id: stable name, referred to by an entry's corrections; unique within a run.
             ok: whether it holds.
@@ -188,8 +193,11 @@ class Subject:
         Raises:
             ValueError: the id was used before in this run.
         """
-        if any(c["id"] == id for c in self.checks):
+        if any(c["id"] == id for c in (*self.checks, *self.claims)):
             raise ValueError(f"the check {id!r} was recorded before in this run")
+        if self.claiming:
+            self.claim("Corrections", text or id, expected, got, ok, id=id)
+            return
         record = {
             "id": id,
             "text": text or id,

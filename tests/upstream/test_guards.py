@@ -5,6 +5,7 @@ import textwrap
 import threading
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,6 +131,76 @@ def test_a_call_in_a_thread_counts(engine: types.ModuleType, tmp_path: Path) -> 
         thread.start()
         thread.join()
     assert trace.reached
+
+
+def refused(engine: types.ModuleType, n: int = 9) -> None:
+    with pytest.raises(ValueError, match="10"):
+        engine.f(n)
+
+
+def test_a_call_that_the_guard_refuses_does_not_pass_it(
+    engine: types.ModuleType, tmp_path: Path
+) -> None:
+    with GuardTrace(str(tmp_path), [SITE]) as trace:
+        refused(engine)
+    assert not trace.reached
+
+
+def test_after_a_refusal_a_call_has_to_pass_the_guard_anew(
+    engine: types.ModuleType, tmp_path: Path
+) -> None:
+    with GuardTrace(str(tmp_path), [SITE]) as trace:
+        engine.f(1)
+        refused(engine)
+        engine.f(1, skip=True)
+    assert not trace.reached
+    with GuardTrace(str(tmp_path), [SITE]) as trace:
+        refused(engine)
+        engine.f(1)
+    assert trace.reached
+
+
+def test_an_exception_that_the_function_itself_handles_is_no_refusal(tmp_path: Path) -> None:
+    source = """
+        def f(n):
+            try:
+                if n > 4:
+                    raise ValueError(n)
+                int("no number")
+            except ValueError:
+                if n > 4:
+                    raise
+            finally:
+                n = None
+            return n
+    """
+    path = tmp_path / "engine.py"
+    path.write_text(textwrap.dedent(source))
+    scope: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)  # a toy
+    site = {"file": "engine.py", "line": 5, "guardLines": [4]}
+    with GuardTrace(str(tmp_path), [site]) as trace:
+        scope["f"](1)
+    assert trace.reached
+    with GuardTrace(str(tmp_path), [site]) as trace, pytest.raises(ValueError, match="9"):
+        scope["f"](9)
+    assert not trace.reached
+
+
+def test_a_site_marked_unwatched_is_never_reached(engine: types.ModuleType, tmp_path: Path) -> None:
+    sites = [{**SITE, "unwatched": True}, {"file": "engine.py", "function": "f", "unwatched": True}]
+    with GuardTrace(str(tmp_path), sites) as trace:
+        engine.f(1)
+    assert not trace.reached
+
+
+def test_a_place_without_a_guard_does_not_count_when_its_function_raises(
+    engine: types.ModuleType, tmp_path: Path
+) -> None:
+    site = {"file": "engine.py", "function": "f", "guardLines": []}
+    with GuardTrace(str(tmp_path), [site]) as trace:
+        refused(engine)
+    assert not trace.reached
 
 
 def test_without_a_known_line_nothing_counts(engine: types.ModuleType, tmp_path: Path) -> None:
