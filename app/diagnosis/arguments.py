@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from app.diagnosis.patterns import lazy
 from app.diagnosis.vllm_flags import VLLM_FLAGS
 
-_USAGE: Final = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]{1,60}")
-_ERROR: Final = re.compile(r"(?P<prog>[\w./ -]{1,120}?): error: (?P<rest>.{1,20000})", re.DOTALL)
-_UNRECOGNIZED: Final = re.compile(r"unrecognized arguments?: (?P<args>.{1,4000})", re.DOTALL)
-_CHOICE: Final = re.compile(
+_USAGE: Final = lazy(r"(?<![\w-])--[a-z][a-z0-9-]{1,60}")
+_ERROR: Final = lazy(r"(?P<prog>[\w./ -]{1,120}?): error: (?P<rest>.{1,20000})", re.DOTALL)
+_UNRECOGNIZED: Final = lazy(r"unrecognized arguments?: (?P<args>.{1,4000})", re.DOTALL)
+_CHOICE: Final = lazy(
     r"argument (?P<option>[^:\n]{1,200}): invalid choice: (?P<value>'[^'\n]{0,300}'"
     r"|\"[^\"\n]{0,300}\"|\S{1,200})"
     r" \(choose from (?P<choices>.{1,8000})",
@@ -37,7 +38,7 @@ def usage_flags(texts: Iterable[str]) -> list[str]:
     found: dict[str, None] = {}
     for text in texts:
         if "--" in text and ("[-" in text or "usage:" in text):
-            found.update(dict.fromkeys(_USAGE.findall(text)))
+            found.update(dict.fromkeys(_USAGE().findall(text)))
     return list(found)
 
 
@@ -50,12 +51,12 @@ def read(text: str, flags: Mapping[str, Sequence[int]], usage: Sequence[str]) ->
         usage: flags that the log's own usage text lists.
     """
     advice = Advice()
-    whole = _ERROR.search(text)
+    whole = _ERROR().search(text)
     if whole:
         advice.params["prog"] = whole["prog"].strip().rsplit("/", 1)[-1]
     rest = whole["rest"] if whole else text
-    unknown = _UNRECOGNIZED.search(rest)
-    choice = _CHOICE.search(rest)
+    unknown = _UNRECOGNIZED().search(rest)
+    choice = _CHOICE().search(rest)
     if unknown:
         words = unknown["args"].split()
         named = [w for w in words if w.startswith("-")] or words
@@ -115,7 +116,7 @@ def _choice(m: re.Match[str], advice: Advice) -> None:
 
 
 def _near(word: str, known: Sequence[str]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415 - only a refused argument needs it
+    from difflib import get_close_matches  # noqa: PLC0415  # only a refused argument needs it
 
     dense = {_dense(k): k for k in reversed(known)}
     exact = dense.get(_dense(word))

@@ -46,9 +46,9 @@ def catalog_state(settings: Settings) -> str | None:
     if not settings.database_url.startswith(prefix):
         return None
     file = settings.database_url.removeprefix(prefix)
-    if not file or file == ":memory:" or not os.path.exists(file):  # noqa: PTH110 - hot path
+    if not file or file == ":memory:" or not os.path.exists(file):  # noqa: PTH110  # a path costs more than the question
         return ""
-    import sqlite3  # noqa: PLC0415 - three milliseconds that only this needs
+    import sqlite3  # noqa: PLC0415  # three milliseconds that only this needs
 
     try:
         with sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=1) as db:

@@ -12,7 +12,9 @@ from typing import Final
 
 from app.diagnosis.echoes import Echo, echo
 from app.diagnosis.fit import dense
-from app.diagnosis.matcher import Match, bare
+from app.diagnosis.judging import bare
+from app.diagnosis.matcher import Match
+from app.diagnosis.patterns import lazy
 from app.diagnosis.places import canonical, leaf
 from app.diagnosis.result import Role
 from app.diagnosis.units import Unit
@@ -48,15 +50,15 @@ _LOOKUPS: Final = frozenset(
 )
 """Classes whose message says little: the error raised on their account says more."""
 _TYPED: Final = ("raise", "assert", "argparse", "silent")
-_QUOTED: Final = re.compile(
+_QUOTED: Final = lazy(
     r"(?:exception|error|failed|due to|: ) ?(?P<cls>[A-Z]\w{2,60}(?:Error"
     r"|Exception))(?:\([^()\n]{0,300}\))?: "
 )
 """An exception that a log line quotes."""
-_HANDLED: Final = re.compile(
+_HANDLED: Final = lazy(
     r"ASGI application|ignored|[Ii]gnore|[Rr]etry|[Ff]all(?:ing)? ?back|[Ww]arning|callback|health",
 )
-_FATAL: Final = re.compile(r"hit an exception|[Ff]atal|EngineCore|failed to start|Process \S+:$")
+_FATAL: Final = lazy(r"hit an exception|[Ff]atal|EngineCore|failed to start|Process \S+:$")
 _NEAR: Final = 8
 """Lines between a record and the traceback it announces."""
 _TIES: Final = 2.0
@@ -94,7 +96,7 @@ class Draft:
             return self.unit.error_class
         if self.match and self.match.record.kind in _TYPED:
             return self.match.record.error_class
-        quoted = _QUOTED.search(self.unit.message[:4_000])
+        quoted = _QUOTED().search(self.unit.message[:4_000])
         if quoted:
             return quoted["cls"]
         return (
@@ -134,9 +136,9 @@ class Draft:
             )
         lead = self.chain[-1].unit.raised.lead if self.chain and self.chain[-1].unit.raised else ""
         lead = f"{raised.lead} {lead}"
-        if _FATAL.search(lead):
+        if _FATAL().search(lead):
             return True
-        return not _HANDLED.search(lead) and self.unit.lines[:1] != [] and not self.soft
+        return not _HANDLED().search(lead) and self.unit.lines[:1] != [] and not self.soft
 
     @property
     def soft(self) -> bool:
@@ -184,26 +186,24 @@ def _same_entry(draft: Draft, chain: list[Draft]) -> bool:
 def _says_more(first: Draft, later: Draft) -> bool:
     """Whether a later exception explains what the first only stumbled over."""
     raised = later.unit.raised
-    if raised is not None and raised.relation == "group":
-        return "Group" in (first.unit.error_class or "") or (first.unit.error_class or "").endswith(")")
+    relation = raised.relation if raised is not None else None
+    name = first.unit.error_class or ""
+    if relation == "group":
+        return "Group" in name or name.endswith(")")
     if first.match and later.match and first.match.record is later.match.record:
-        return bare(first.unit.error_class or "") in _LOOKUPS
+        return bare(name) in _LOOKUPS
     if _repeats(first, later) or not later.unit.message:
         return False
-    if later.echo and not first.echo:
-        return False
-    if first.echo and not later.echo:
-        return True
-    if bare(first.unit.error_class or "") in _LOOKUPS:
-        if first.known and not later.known:
-            return False
-        return later.known or _same_function(first, later)
-    return later.known and not first.known and raised is not None and raised.relation == "cause"
+    if bool(first.echo) != bool(later.echo):
+        return bool(first.echo)
+    if bare(name) in _LOOKUPS:
+        return later.known or (not first.known and _same_function(first, later))
+    return later.known and not first.known and relation == "cause"
 
 
 def _repeats(first: Draft, later: Draft) -> bool:
     said = dense(first.unit.message)[:120]
-    return bool(said) and len(said) > 3 and said in dense(later.unit.message)  # noqa: PLR2004 - a key of two letters stands everywhere
+    return bool(said) and len(said) > 3 and said in dense(later.unit.message)  # noqa: PLR2004  # a key of two letters stands everywhere
 
 
 def _same_function(first: Draft, later: Draft) -> bool:

@@ -1,50 +1,27 @@
-"""`diagnose(text) -> Diagnosis`: the whole way from a log to what went wrong.
+"""`diagnose(log) -> Diagnosis`: what went wrong, from a text, a file or a pipe of any size.
 
-Lines are cleaned, sorted to their printers, read as tracebacks and records, matched against the
-index, put in order of cause and effect, and written down with secrets masked. Logs of more than a
-few megabytes are first searched for the places worth reading (`app.diagnosis.large`).
+Small logs are read line by line. In large ones the telling places are found first
+(`app.diagnosis.large`), and only these are read.
 """
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import os
+import stat
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
-from app.diagnosis import engines
-from app.diagnosis.arguments import usage_flags
-from app.diagnosis.causes import Draft, announce, assign, group, with_echo, within_chain
-from app.diagnosis.exits import read_exits
-from app.diagnosis.facts import Facts, read_command, read_lines
-from app.diagnosis.findings import Case, finding_of
+from app.diagnosis.answer import of_lines
 from app.diagnosis.index import Index
-from app.diagnosis.lines import Line, clean
-from app.diagnosis.masking import mask_all
+from app.diagnosis.lines import clean
 from app.diagnosis.matcher import Matcher
-from app.diagnosis.result import Diagnosis, Warned
-from app.diagnosis.shapes import take_off_learned
-from app.diagnosis.streams import Stream, split
-from app.diagnosis.tracebacks import Parser, Raised, parse
-from app.diagnosis.units import Unit, of_answer, units
-from app.diagnosis.suspicion import suspicious
-from app.diagnosis.verdicts import conclude, exit_findings
+from app.diagnosis.result import Diagnosis
+from app.exceptions import BadInputError
 
-_ERROR_LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
-_DUMPED: Final = re.compile(r"HTTP/1\.[01]\" [23]\d\d|Receive: obj=|Finish: obj=")
+if TYPE_CHECKING:
+    from app.diagnosis.large import Progress, Source
 
-
-@dataclass(slots=True)
-class Reading:
-    """A log as far as it was read, before causes are looked for."""
-
-    lines: list[Line]
-    streams: list[Stream] = field(default_factory=list)
-    parsers: list[Parser] = field(default_factory=list)
-
-    @property
-    def raised(self) -> list[Raised]:
-        """Every exception."""
-        return [r for parser in self.parsers for chain in parser.chains for r in chain]
+SMALL: Final = 2 << 20
+"""Bytes up to which a log is read line by line."""
+_PACKED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
 def diagnose(
@@ -62,15 +39,16 @@ def diagnose(
         command: the launch line, if known.
         release: `sglang==0.5.20`, if known; inferred from the log otherwise.
     """
+    known = opened(matcher)
+    if len(log) > SMALL:
+        from app.diagnosis.large import BytesSource  # noqa: PLC0415  # most logs are small and plain
+
+        data = log if isinstance(log, bytes) else log.encode("utf-8", "replace")
+        return _survey(BytesSource(data), matcher=known, command=command, release=release)
     text = log if isinstance(log, str) else log.decode("utf-8", "replace")
     lines = clean(text)
     return of_lines(
-        lines,
-        matcher=opened(matcher),
-        command=command,
-        release=release,
-        total=len(lines),
-        text=text,
+        lines, matcher=known, command=command, release=release, total=len(lines), text=text
     )
 
 
@@ -81,170 +59,118 @@ def opened(matcher: Matcher | Index | Path) -> Matcher:
     return Matcher(matcher) if isinstance(matcher, Index) else matcher
 
 
-def of_lines(
-    lines: list[Line],
+def diagnose_path(
+    path: Path,
     *,
     matcher: Matcher,
     command: str | None = None,
     release: str | None = None,
-    total: int,
-    text: str | None = None,
-    more: Mapping[int, Sequence[int]] | None = None,
+    progress: "Progress | None" = None,
 ) -> Diagnosis:
-    """Diagnose cleaned lines.
+    """Diagnose a file, plain, gzip or zstd.
 
-    Args:
-        lines: of the whole log, or of the places worth reading.
-        matcher: the index.
-        command: the launch line.
-        release: if known.
-        total: lines of the whole log.
-        text: the whole log, if it is small enough to be shown.
-        more: of a large log, literal → [hits that were counted, not read; line of the last].
+    Raises:
+        BadInputError: there is no such file, or it cannot be read.
     """
-    take_off_learned(lines)
-    reading = Reading(lines, split(lines))
-    reading.parsers = [parse(stream) for stream in reading.streams]
-    facts = Facts()
-    if command:
-        read_command(facts, command)
-    read_lines(facts, lines)
-    raised = reading.raised
-    engine = engines.engine_of(raised, lines, facts.command)
-    origin = engines.origin(matcher.index, matcher.places, engine, raised, lines, release)
-    drafts, warned = _drafts(reading, matcher, origin.engine)
-    drafts = drafts or suspicious(reading.parsers)
-    groups = group(_whole(announce(drafts)))
-    exits = read_exits(lines)
-    case = Case(
+    try:
+        with path.open("rb", buffering=0) as file:
+            head = _some(cast("BinaryIO", file), SMALL + 1)
+            status = os.fstat(file.fileno())
+            plain = not head.startswith(_PACKED) and stat.S_ISREG(status.st_mode)
+            if plain and len(head) > SMALL:
+                from app.diagnosis.large import FileSource  # noqa: PLC0415  # most logs are small and plain
+
+                return _survey(
+                    FileSource(file.fileno(), status.st_size),
+                    matcher=matcher,
+                    command=command,
+                    release=release,
+                    progress=progress,
+                )
+            return _read(
+                cast("BinaryIO", file),
+                head,
+                matcher=matcher,
+                command=command,
+                release=release,
+                progress=progress,
+            )
+    except OSError as e:
+        raise BadInputError(f"{path} cannot be read: {e.strerror or e}.") from e
+
+
+def diagnose_stream(
+    stream: BinaryIO,
+    *,
+    matcher: Matcher,
+    command: str | None = None,
+    release: str | None = None,
+    progress: "Progress | None" = None,
+) -> Diagnosis:
+    """Diagnose a pipe, plain, gzip or zstd.
+
+    Raises:
+        BadInputError: it cannot be read or unpacked.
+    """
+    head = _some(stream, SMALL + 1)
+    return _read(stream, head, matcher=matcher, command=command, release=release, progress=progress)
+
+
+def _read(
+    stream: BinaryIO,
+    head: bytes,
+    *,
+    matcher: Matcher,
+    command: str | None,
+    release: str | None,
+    progress: "Progress | None",
+) -> Diagnosis:
+    if head.startswith(_PACKED):
+        from app.diagnosis.unpacking import unpacked  # noqa: PLC0415  # most logs are small and plain
+
+        stream = unpacked(stream, head)
+        head = _some(stream, SMALL + 1)
+    if len(head) <= SMALL:
+        return diagnose(head, matcher=matcher, command=command, release=release)
+    from app.diagnosis.large import StreamSource  # noqa: PLC0415  # most logs are small and plain
+
+    return _survey(
+        StreamSource(stream, head),
         matcher=matcher,
-        origin=origin,
-        facts=facts,
-        usage=usage_flags(line.text for line in lines),
-        shown=text is not None,
+        command=command,
+        release=release,
+        progress=progress,
     )
-    cause = assign(groups)
-    findings = [finding_of(g, case) for g in groups]
-    diagnosis = Diagnosis(
-        verdict="clean",
-        root_cause=groups.index(cause) if cause else None,
-        findings=findings,
-        release=findings[0].release if findings else _named(origin),
-        engine=origin.engine,
-        release_reason=origin.reason,
-        lines=total,
-        ranks=sorted({s.rank for s in reading.streams if s.rank}),
-        warnings=warned,
-        facts=_shown_facts(facts),
+
+
+def _survey(
+    source: "Source",
+    *,
+    matcher: Matcher,
+    command: str | None,
+    release: str | None,
+    progress: "Progress | None" = None,
+) -> Diagnosis:
+    from app.diagnosis.large import Surveyor  # noqa: PLC0415  # most logs are small and plain
+
+    found = Surveyor(matcher, progress).run(source)
+    return of_lines(
+        found.lines,
+        matcher=matcher,
+        command=command,
+        release=release,
+        total=found.total,
+        more=found.more,
     )
-    if more:
-        _count(diagnosis, matcher, more)
-    exit_findings(diagnosis, groups, exits, case)
-    conclude(diagnosis, groups, reading.raised, facts)
-    return mask_all(diagnosis, text if text is not None else "\n".join(x.text for x in lines))
 
 
-def _whole(drafts: list[Draft]) -> list[Draft]:
-    """Without tracebacks whose end is cut off, unless there is nothing else."""
-    whole = [d for d in drafts if d.unit.raised is None or d.unit.raised.error_class]
-    return whole if any(d.echo is None for d in whole) else drafts
-
-
-def _named(origin: engines.Origin) -> str | None:
-    return f"{origin.engine}=={origin.version}" if origin.engine and origin.version else None
-
-
-def _drafts(
-    reading: Reading, matcher: Matcher, engine: str | None
-) -> tuple[list[Draft], list[Warned]]:
-    drafts: list[Draft] = []
-    warned: dict[str, Warned] = {}
-    for parser in reading.parsers:
-        hits = matcher.lines_hit(parser.stream)
-        by_raised: dict[int, Draft] = {}
-        for unit in units(parser, set(hits)):
-            match = matcher.best(unit, hits, lambda u, r: engines.allowed(u, r, engine))
-            draft = with_echo(unit, match)
-            if match is None and unit.raised is not None:
-                _answered(draft, matcher, hits, engine)
-            if unit.raised is not None:
-                by_raised[id(unit.raised)] = draft
-                drafts.append(draft)
-            elif _keep(draft, warned):
-                drafts.append(draft)
-        for chain in parser.chains:
-            members = [by_raised[id(r)] for r in chain]
-            if len(members) > 1:
-                for member in members:
-                    member.chain = members
-                within_chain(members)
-    return drafts, list(warned.values())
-
-
-def _answered(
-    draft: Draft, matcher: Matcher, hits: dict[int, set[int]], engine: str | None
-) -> None:
-    """A client's exception that quotes the server's answer is the server's error."""
-    for answer in of_answer(draft.unit):
-        match = matcher.best(answer, hits, lambda u, r: engines.allowed(u, r, engine))
-        if match is not None:
-            draft.match, draft.announced = match, answer
-            draft.unit.http_code = answer.http_code
-            return
-
-
-def _keep(draft: Draft, warned: dict[str, Warned]) -> bool:
-    """Whether a record is an error; warnings of the catalog are counted apart."""
-    match, unit = draft.match, draft.unit
-    if unit.kind == "http" and match is not None:
-        return True
-    if match is None:
-        said = unit.error_class is not None or (unit.kind == "http" and bool(unit.http_code))
-        return said and not unit.dump and _is_error(unit)
-    record = match.record
-    if (
-        record.level
-        and record.level.upper() not in _ERROR_LEVELS | {"EXCEPTION"}
-        and not record.slug
-    ):
-        known = warned.get(record.entry_id)
-        if known is None:
-            warned[record.entry_id] = Warned(record.template, record.entry_id, 1, unit.first)
-        else:
-            known.count += 1
-        return False
-    return True
-
-
-def _is_error(unit: Unit) -> bool:
-    """Whether a line that names a class and that no entry explains is an error at all."""
-    line = unit.lines[0]
-    if unit.kind == "http":
-        return unit.http_code is None or unit.http_code >= 400  # noqa: PLR2004 - HTTP's errors
-    return not _DUMPED.search(line.text) and (line.level or "ERROR") in _ERROR_LEVELS
-
-
-def _shown_facts(facts: Facts) -> dict[str, Any]:
-    wanted = (
-        "model_path", "tp_size", "dp_size", "pp_size", "ep_size", "attention_backend", "page_size",
-        "speculative_algorithm", "speculative_num_steps", "speculative_eagle_topk",
-        "speculative_num_draft_tokens", "mem_fraction_static", "context_length",
-        "max_running_requests", "chunked_prefill_size", "max_total_num_tokens", "quantization",
-    )  # fmt: skip
-    return {name: facts.values[name] for name in wanted if name in facts.values}
-
-
-def _count(diagnosis: Diagnosis, matcher: Matcher, more: Mapping[int, Sequence[int]]) -> None:
-    """Add what a large log repeats to the findings and warnings it belongs to."""
-    findings = {f.entry_id: f for f in diagnosis.findings if f.entry_id}
-    warnings = {w.entry_id: w for w in diagnosis.warnings}
-    for literal, (count, last) in more.items():
-        for number in matcher.index.posting(literal):
-            entry = matcher.index.record(number).entry_id
-            if entry in findings:
-                findings[entry].count += count
-                findings[entry].last_line = max(findings[entry].last_line, last)
-                break
-            if entry in warnings:
-                warnings[entry].count += count
-                break
+def _some(stream: BinaryIO, size: int) -> bytes:
+    """Read as much as there is, up to a size."""
+    parts = []
+    while size > 0:
+        part = stream.read(size)
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

@@ -5,62 +5,62 @@ release is what the log says of itself, else the one whose files have these func
 lines; where several fit equally well, that is said.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.diagnosis.index import Index, TemplateRecord
 from app.diagnosis.lines import Line
+from app.diagnosis.patterns import lazy
 from app.diagnosis.places import ENGINES, STRANGERS, Places, canonical
-from app.diagnosis.tracebacks import Frame, Raised
+from app.diagnosis.raised import Frame, Raised
 from app.diagnosis.units import Unit
 
 _WORDS: Final = (
     (
-        re.compile(
+        lazy(
             r"\bsglang\b|\bsgl[-_]|launch_server\.py|\[[\d-]{5,10} [\d:]{8}(?: [A-Z]+\d+)+\]"
             r"|Scheduler hit an exception|SGLANG_"
         ),
         "sglang",
     ),
     (
-        re.compile(
+        lazy(
             r"\bvllm\b|\bVLLM_|\((?:APIServer|EngineCore|Worker|VllmWorker)[\w ]{0,20}pid="
             r"|\[(?:core|async_llm|gpu_model_runner|loggers|multiproc_executor)\.py:\d"
         ),
         "vllm",
     ),
-    (re.compile(r"\bTensorRT-LLM\b|\btrtllm-serve\b|\btensorrt_llm\b"), "tensorrt_llm"),
-    (re.compile(r"\blmdeploy\b"), "lmdeploy"),
-    (re.compile(r"\btext[-_]generation[-_](?:server|launcher)\b"), "text_generation_server"),
-    (re.compile(r"\bllama[._]cpp\b|\bggml_|\bllama_model_load"), "llama_cpp"),
+    (lazy(r"\bTensorRT-LLM\b|\btrtllm-serve\b|\btensorrt_llm\b"), "tensorrt_llm"),
+    (lazy(r"\blmdeploy\b"), "lmdeploy"),
+    (lazy(r"\btext[-_]generation[-_](?:server|launcher)\b"), "text_generation_server"),
+    (lazy(r"\bllama[._]cpp\b|\bggml_|\bllama_model_load"), "llama_cpp"),
 )
 _PREFIXES: Final = (("APIServer", "vllm"), ("EngineCore", "vllm"), ("VllmWorker", "vllm"))
 _SAMPLE: Final = 400
 """Lines at the start and the end of a log whose words are looked at."""
 _FRAME_WEIGHT: Final = 3
 _VERSIONS: Final = (
-    re.compile(
+    lazy(
         r"\bsglang(?:\[\w+\])?\s{0,3}(?:==|:|version:?|v)?\s{0,3}v?(\d+\.\d+\.\d+(?:\.post\d+"
         r"|rc\d+)?)"
     ),
-    re.compile(r"lmsysorg/sglang:v?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)"),
-    re.compile(r"\bsglang_version['\"]?\s?[:=]\s?['\"]?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)"),
+    lazy(r"lmsysorg/sglang:v?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)"),
+    lazy(r"\bsglang_version['\"]?\s?[:=]\s?['\"]?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)"),
 )
 _ENOUGH: Final = 0.9
 """Share of the frames that a release must have where the log says, to be believed."""
 _LEAST_FRAMES: Final = 2
+_LONGEST_SIGN: Final = 2_000
+"""What is longer is a dump, not a signature."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Which engine wrote the log, and which release of it."""
 
     engine: str | None
     version: str | None = None
-    index: int | None = None
+    number: int | None = None
     """Number of the release in the index; None if it is not scanned or not known."""
     reason: str = ""
 
@@ -69,24 +69,14 @@ def engine_of(raised: Iterable[Raised], lines: Sequence[Line], command: str = ""
     """The engine whose log this is, or None if nothing tells."""
     votes: Counter[str] = Counter()
     for one in raised:
-        for frame in one.frames:
-            package, _ = canonical(frame.file)
+        packages = (canonical(frame.file)[0] for frame in one.frames)
+        for package in packages:
             if package in ENGINES or package in STRANGERS:
                 votes[package] += _FRAME_WEIGHT
     for line in lines if len(lines) <= _SAMPLE else [*lines[:_SAMPLE], *lines[-_SAMPLE:]]:
-        for prefix, name in _PREFIXES:
-            if line.source.startswith(prefix):
-                votes[name] += 1
-        if line.own.startswith("record") and line.rank and not line.source:
-            votes["sglang"] += 1
-        if "vllm" in line.own:
-            votes["vllm"] += 1
-        if len(line.text) < 2_000:  # noqa: PLR2004 - what is longer is a dump, not a signature
-            for pattern, name in _WORDS:
-                if pattern.search(line.text):
-                    votes[name] += 1
+        votes.update(_signs(line))
     for pattern, name in _WORDS:
-        if command and pattern.search(command):
+        if command and pattern().search(command):
             votes[name] += _FRAME_WEIGHT
     if not votes:
         return None
@@ -94,6 +84,18 @@ def engine_of(raised: Iterable[Raised], lines: Sequence[Line], command: str = ""
     if votes["sglang"] and votes["sglang"] * 4 >= max(votes.values()):
         return "sglang"
     return votes.most_common(1)[0][0]
+
+
+def _signs(line: Line) -> list[str]:
+    """The engines that a line looks like."""
+    found = [name for prefix, name in _PREFIXES if line.source.startswith(prefix)]
+    if line.own.startswith("record") and line.rank and not line.source:
+        found.append("sglang")
+    if "vllm" in line.own:
+        found.append("vllm")
+    if len(line.text) < _LONGEST_SIGN:
+        found += [name for pattern, name in _WORDS if pattern().search(line.text)]
+    return found
 
 
 def allowed(unit: Unit, record: TemplateRecord, engine: str | None) -> bool:
@@ -117,6 +119,7 @@ def origin(
     engine: str | None,
     raised: Sequence[Raised],
     lines: Sequence[Line],
+    *,
     given: str | None,
 ) -> Origin:
     """The release of a log.
@@ -139,7 +142,7 @@ def origin(
     for line in lines:
         if engine in line.text:
             for pattern in _VERSIONS:
-                m = pattern.search(line.text)
+                m = pattern().search(line.text)
                 if m:
                     return Origin(
                         engine, m[1], _number(index, engine, m[1]), f"line {line.number} says so"

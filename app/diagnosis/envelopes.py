@@ -8,8 +8,9 @@ reason of a generation, Python's `repr` of any of them).
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from app.diagnosis.patterns import lazy
 
 _TEXT_KEYS: Final = (
     "log",
@@ -39,14 +40,13 @@ _MARKS: Final = frozenset((*_TIME_KEYS, *_LEVEL_KEYS, "stream", "logger", "log",
 """Keys that only a log record has; an HTTP body has none of them."""
 _QUOTED_LOG: Final = ("Traceback (most recent call last)", "\\n  File ", ": error: ", "Error: ")
 """What makes text with quoted line breaks a log and not somebody's data."""
-_OUTER_QUOTE: Final = re.compile(
+_OUTER_QUOTE: Final = lazy(
     r"(?P<before>[^'\"\\]{0,120}?)\s?[bB]?(?P<q>['\"])(?P<inside>.*)(?P=q)[\s),.]{0,4}$", re.DOTALL
 )
 _LONGEST: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """The words inside, and what the envelope says of them."""
 
     text: str
@@ -55,8 +55,7 @@ class Envelope:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """An error body of an HTTP API."""
 
     message: str
@@ -77,7 +76,7 @@ def unwrap(text: str) -> Envelope | None:
         if isinstance(record, dict) and isinstance(record.get("result"), dict):
             return _record(record["result"])
     if "\\n" in text and any(sign in text for sign in _QUOTED_LOG):
-        m = _OUTER_QUOTE.match(text)
+        m = _OUTER_QUOTE().match(text)
         return Envelope(_unquoted(f"{m['before']}\n{m['inside']}" if m else text))
     return None
 
@@ -168,12 +167,12 @@ def _unquoted(text: str) -> str:
     )
 
 
-_MESSAGE: Final = re.compile(
+_MESSAGE: Final = lazy(
     r"""["'](?P<key>message|detail|msg|error|error_message)["']\s{0,4}:\s{0,4}"""
     r"""(?P<q>["'])(?P<text>(?:[^"'\\\n]|\\.|(?!(?P=q))["'])*)(?P=q)"""
 )
-_TYPE: Final = re.compile(r"""["'](?:type|err_type)["']\s{0,4}:\s{0,4}["'](\w{1,80})["']""")
-_CODE: Final = re.compile(r"""["'](?:status_code|code|status)["']\s{0,4}:\s{0,4}["']?(\d{3})\b""")
+_TYPE: Final = lazy(r"""["'](?:type|err_type)["']\s{0,4}:\s{0,4}["'](\w{1,80})["']""")
+_CODE: Final = lazy(r"""["'](?:status_code|code|status)["']\s{0,4}:\s{0,4}["']?(\d{3})\b""")
 _NEAR: Final = 400
 """Characters around a message in which its type and code are looked for."""
 
@@ -182,11 +181,11 @@ def bodies(text: str) -> Iterator[Body]:
     """Error bodies of an HTTP API in a line."""
     if not any(k in text for k in ("message", "detail", "msg", '"error', "'error")):
         return
-    for m in _MESSAGE.finditer(text):
+    for m in _MESSAGE().finditer(text):
         if not m["text"]:
             continue
         near = text[max(0, m.start() - _NEAR) : m.start()] + text[m.end() : m.end() + _NEAR]
-        kind, code = _TYPE.findall(near), _CODE.search(near)
+        kind, code = _TYPE().findall(near), _CODE().search(near)
         kinds = [k for k in kind if k.endswith(("Error", "Exception"))]
         yield Body(
             message=_string(m["text"]),

@@ -1,11 +1,10 @@
-"""Exit codes and signals: how a process ended, in whatever form shell, container or parent say it."""
+"""Exit codes and signals: how a process ended, as shell, container or parent say it."""
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.diagnosis.lines import Line
+from app.diagnosis.patterns import lazy
 
 SIGNALS: Final = {
     1: "SIGHUP",
@@ -22,19 +21,21 @@ SIGNALS: Final = {
 }
 _SHELL: Final = 128
 """A shell reports a signal as 128 plus its number."""
-_CODE: Final = re.compile(
+_CODE: Final = lazy(
     r"(?:[Ee]xit ?code[s:= ]{1,3}|exitcode\s{0,2}:?\s{0,2}=?\s{0,2}|exited with (?:exit"
     r" )?code[: ]{1,2}"
     r"|exit status |returned non-zero exit status |code=exited, status=|Exit Code:\s{1,20})"
     r"\(?(?P<code>-?\d{1,3})\b"
 )
 _NAMED: Final = (
-    (re.compile(r"\boom-kill|Out of memory: Killed process|OOMKilled|OOM[- ]?killed|Memory cgroup out of memory"), 9, True),
-    (re.compile(r"(?:^|\s)Killed(?:\s{2,}|$)|^\[\d{1,4}\][ +-]{0,6}\d{0,9}\s{1,4}killed\s|\bSIGKILL\b|status=9/KILL|signal 9\b|signal: 9\b"), 9, False),
-    (re.compile(r"Segmentation fault|\bSIGSEGV\b|signal 11\b"), 11, False),
-    (re.compile(r"Bus error|\bSIGBUS\b|signal 7\b"), 7, False),
-    (re.compile(r"Aborted \(core dumped\)|^Aborted$|\bSIGABRT\b|signal 6\b"), 6, False),
-    (re.compile(r"Illegal instruction|\bSIGILL\b|signal 4\b"), 4, False),
+    (lazy(r"\boom-kill|Out of memory: Killed process|OOMKilled|OOM[- ]?killed"
+          r"|Memory cgroup out of memory"), 9, True),
+    (lazy(r"(?:^|\s)Killed(?:\s{2,}|$)|^\[\d{1,4}\][ +-]{0,6}\d{0,9}\s{1,4}killed\s|\bSIGKILL\b"
+          r"|status=9/KILL|signal 9\b|signal: 9\b"), 9, False),
+    (lazy(r"Segmentation fault|\bSIGSEGV\b|signal 11\b"), 11, False),
+    (lazy(r"Bus error|\bSIGBUS\b|signal 7\b"), 7, False),
+    (lazy(r"Aborted \(core dumped\)|^Aborted$|\bSIGABRT\b|signal 6\b"), 6, False),
+    (lazy(r"Illegal instruction|\bSIGILL\b|signal 4\b"), 4, False),
 )  # fmt: skip
 
 
@@ -53,8 +54,7 @@ _WORDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(NamedTuple):
     """One report of how a process ended."""
 
     line: Line
@@ -79,7 +79,7 @@ def read_exits(lines: Iterable[Line]) -> list[Exit]:
     found = []
     for line in lines:
         text = line.text
-        if len(text) > 1_000 or not text:  # noqa: PLR2004 - a dump of something, not a report
+        if len(text) > 1_000 or not text:  # noqa: PLR2004  # what is longer is a dump, not a report
             continue
         got = _exit(line, text)
         if got:
@@ -88,7 +88,7 @@ def read_exits(lines: Iterable[Line]) -> list[Exit]:
 
 
 def _exit(line: Line, text: str) -> Exit | None:
-    m = _CODE.search(text) if "xit" in text or "status" in text else None
+    m = _CODE().search(text) if "xit" in text or "status" in text else None
     if m:
         code = int(m["code"])
         number = -code if code < 0 else code - _SHELL if code > _SHELL else None
@@ -99,7 +99,7 @@ def _exit(line: Line, text: str) -> Exit | None:
     if not any(word in text for word in _WORDS):
         return None
     for pattern, number, kernel in _NAMED:
-        found = pattern.search(text)
+        found = pattern().search(text)
         if found:
             return Exit(line, -number, number, kernel, found.start(), found.end())
     return None

@@ -4,28 +4,28 @@ Values keep the names of the engine's arguments (`tp_size`, `speculative_num_dra
 whichever place they were found in: the given command, a command in the log, `server_args=...`.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from app.diagnosis.fit import value
 from app.diagnosis.lines import Line
+from app.diagnosis.patterns import lazy
 
-_COMMAND: Final = re.compile(
+_COMMAND: Final = lazy(
     r"(?:sglang[. ]launch_server|sglang serve|vllm serve|vllm\.entrypoints\.\S{1,60}"
     r"|launch_server\.py"
     r"|sglang\.bench_\w{1,30})(?P<rest>\s[^\n]{0,8000})"
 )
-_FLAG: Final = re.compile(
+_FLAG: Final = lazy(
     r"(?<!\S)--(?P<name>[A-Za-z][\w-]{0,60})(?:(?:=|\s{1,3})(?P<value>(?!--)[^\s]{1,300}))?"
 )
-_ENVIRONMENT: Final = re.compile(
+_ENVIRONMENT: Final = lazy(
     r"\b(?P<name>(?:SGLANG|SGL|CUDA|NCCL|PYTORCH|VLLM|FLASHINFER"
     r"|HF)_[A-Z0-9_]{2,60})=(?P<value>\S{1,120})"
 )
-_SERVER_ARGS: Final = re.compile(r"\b(?:server_args=|ServerArgs\()")
-_ARGUMENT: Final = re.compile(
+_SERVER_ARGS: Final = lazy(r"\b(?:server_args=|ServerArgs\()")
+_ARGUMENT: Final = lazy(
     r"\b(?P<name>[a-z][a-z0-9_]{1,60})=(?P<value>'[^'\n]{0,300}'|[^,()\s]{1,120})"
 )
 ALIASES: Final = {
@@ -36,17 +36,17 @@ ALIASES: Final = {
     "speculative_algo": "speculative_algorithm",
 }  # fmt: skip
 _LOG_FACTS: Final = (
-    (re.compile(r"\bmax_total_num_tokens=(\d+)"), "max_total_num_tokens"),
-    (re.compile(r"\bcontext_len=(\d+)"), "context_length"),
-    (re.compile(r"\bmax_running_requests=(\d+)"), "max_running_requests"),
-    (re.compile(r"\bchunked_prefill_size=(\d+)"), "chunked_prefill_size"),
-    (re.compile(r"Load weight end\..{0,200}?avail mem=([\d.]+ GB)"), "avail_mem_after_load"),
-    (re.compile(r"Load weight begin\. avail mem=([\d.]+ GB)"), "avail_mem_before_load"),
-    (re.compile(r"Capture cuda graph bs \[([\d, ]{1,2000})"), "cuda_graph_bs"),
-    (re.compile(r"(?:Capturing batches|Capture).{0,40}?\bbs=(\d+)"), "capturing_bs"),
-    (re.compile(r"avail_mem=([\d.]+ GB)"), "avail_mem"),
+    (lazy(r"\bmax_total_num_tokens=(\d+)"), "max_total_num_tokens"),
+    (lazy(r"\bcontext_len=(\d+)"), "context_length"),
+    (lazy(r"\bmax_running_requests=(\d+)"), "max_running_requests"),
+    (lazy(r"\bchunked_prefill_size=(\d+)"), "chunked_prefill_size"),
+    (lazy(r"Load weight end\..{0,200}?avail mem=([\d.]+ GB)"), "avail_mem_after_load"),
+    (lazy(r"Load weight begin\. avail mem=([\d.]+ GB)"), "avail_mem_before_load"),
+    (lazy(r"Capture cuda graph bs \[([\d, ]{1,2000})"), "cuda_graph_bs"),
+    (lazy(r"(?:Capturing batches|Capture).{0,40}?\bbs=(\d+)"), "capturing_bs"),
+    (lazy(r"avail_mem=([\d.]+ GB)"), "avail_mem"),
 )
-_RUNNING: Final = re.compile(r"Decode batch.{0,80}?#running-req: (\d+)")
+_RUNNING: Final = lazy(r"Decode batch.{0,80}?#running-req: (\d+)")
 _FIRED_UP: Final = "The server is fired up and ready to roll"
 _WORDS: Final = (
     "server_args", "ServerArgs", "launch_server", "serve ", "avail", "max_total", "context_len",
@@ -92,9 +92,9 @@ def read_command(facts: Facts, command: str) -> None:
     """Take over the flags and variables of a launch line."""
     command = command.replace("\\\n", " ")
     facts.command = facts.command or command.strip()
-    for m in _ENVIRONMENT.finditer(command):
+    for m in _ENVIRONMENT().finditer(command):
         facts.environment.setdefault(m["name"], m["value"])
-    for m in _FLAG.finditer(command):
+    for m in _FLAG().finditer(command):
         text = (m["value"] or "").strip("'\"")
         flag = "--" + m["name"].replace("_", "-")
         facts.given.setdefault(flag, text)
@@ -110,18 +110,18 @@ def read_lines(facts: Facts, lines: Iterable[Line]) -> None:
             _log_facts(facts, line.progress)
         if not any(word in text for word in _WORDS):
             continue
-        running = _RUNNING.match(text)
+        running = _RUNNING().match(text)
         if running:
             facts.running.append((line.number, line.rank, int(running[1])))
             continue
         if _FIRED_UP in text:
             facts.ready_line = line.number
-        if _SERVER_ARGS.search(text):
-            for m in _ARGUMENT.finditer(text):
+        if _SERVER_ARGS().search(text):
+            for m in _ARGUMENT().finditer(text):
                 if m["value"] != "None":
                     facts.values.setdefault(ALIASES.get(m["name"], m["name"]), value(m["value"]))
             continue
-        command = _COMMAND.search(text)
+        command = _COMMAND().search(text)
         if command and "--" in command["rest"]:
             read_command(facts, text.strip())
         _log_facts(facts, text)
@@ -129,7 +129,7 @@ def read_lines(facts: Facts, lines: Iterable[Line]) -> None:
 
 def _log_facts(facts: Facts, text: str) -> None:
     for pattern, name in _LOG_FACTS:
-        m = pattern.search(text)
+        m = pattern().search(text)
         if m is None:
             continue
         if name == "cuda_graph_bs":

@@ -1,39 +1,23 @@
 """A group of drafts → a finding: every claim with the lines it rests on."""
 
-import re
-from dataclasses import dataclass
 from typing import Any, Final
 
-from app.diagnosis import arguments, sizes
 from app.diagnosis.advice import fixes_for, phase_hint
+from app.diagnosis.case import Case
 from app.diagnosis.causes import Draft, Group
-from app.diagnosis.echoes import asynchronous
-from app.diagnosis.engines import Origin, engine_frame
-from app.diagnosis.facts import Facts
+from app.diagnosis.engines import engine_frame
+from app.diagnosis.evidence import evidence_of
 from app.diagnosis.fit import value
 from app.diagnosis.index import TemplateRecord
-from app.diagnosis.matcher import Match, Matcher, bare
+from app.diagnosis.judging import bare
 from app.diagnosis.phases import phase_of
 from app.diagnosis.places import ENGINES, canonical, leaf
-from app.diagnosis.result import CatalogSite, Evidence, Finding, Occurrence, ShownFrame
+from app.diagnosis.remarks import on_arguments, on_late_fault, on_sizes, params_of
+from app.diagnosis.result import CatalogSite, Finding, Occurrence, ShownFrame
 from app.diagnosis.sites import site_of
-from app.diagnosis.values import derived, facts_in
 
 _MOST_OCCURRENCES: Final = 100
-_MOST_EVIDENCE: Final = 12
 _LONGEST: Final = 2_000
-
-
-@dataclass(slots=True)
-class Case:
-    """What all findings of one log share."""
-
-    matcher: Matcher
-    origin: Origin
-    facts: Facts
-    usage: list[str]
-    shown: bool
-    """The log is small enough to be shown: evidence carries offsets."""
 
 
 def finding_of(group: Group, case: Case) -> Finding:
@@ -44,14 +28,12 @@ def finding_of(group: Group, case: Case) -> Finding:
     explained = _explained(record, case)
     frame = _frame(draft, case)
     phase = phase_of(unit, case.facts)
-    params = _params(draft, case)
+    params = params_of(draft, case)
     hints: list[str] = phase_hint(phase, draft.message)
-    fixes = fixes_for(
-        explained, draft.message, case.facts, phase, case.origin.engine
-    )
-    _argparse(draft, case, params, fixes, hints)
-    _sizes(draft, case, params, hints)
-    _asynchronous(draft, frame, params, hints)
+    fixes = fixes_for(explained, draft.message, case.facts, phase, case.origin.engine)
+    on_arguments(draft, case, params, fixes, hints)
+    on_sizes(draft, case, params, hints)
+    on_late_fault(draft, frame, params, hints)
     if draft.echo and draft.echo.faulty:
         hints.append(f"It names {draft.echo.faulty} as the one to look at.")
     site = _site(draft, case)
@@ -74,7 +56,7 @@ def finding_of(group: Group, case: Case) -> Finding:
         last_line=max(u.last for u in lines),
         count=len(group.drafts),
         role=group.role or "warning",
-        evidence=_evidence(group, case),
+        evidence=evidence_of(group, case),
         confidence=_confidence(draft, group),
         release=_release(case),
         meaning=_meaning(explained),
@@ -124,8 +106,8 @@ def _frame(draft: Draft, case: Case) -> ShownFrame | None:
     qualified = None
     places = case.matcher.places
     around = places.around(path, frame.line, frame.function)
-    if case.origin.index is not None:
-        qualified = around.get(case.origin.index)
+    if case.origin.number is not None:
+        qualified = around.get(case.origin.number)
     if qualified is None:
         names = set(around.values()) or places.named(path, frame.function)
         qualified = names.pop() if len(names) == 1 else None
@@ -154,7 +136,7 @@ def _site(draft: Draft, case: Case) -> CatalogSite | None:
     return site_of(
         case.matcher.index,
         match.record,
-        case.origin.index,
+        case.origin.number,
         file,
         leaf(frame.function) if frame else None,
     )
@@ -172,95 +154,6 @@ def _history(site: CatalogSite, record: TemplateRecord) -> list[str]:
     if site.status == "reworded":
         return [f"In {today['release']} it is worded anew and stands in {where}."]
     return [f"In {today['release']} it stands in {where}."]
-
-
-def _params(draft: Draft, case: Case) -> dict[str, Any]:
-    params: dict[str, Any] = dict(draft.match.values) if draft.match else {}
-    for name, found in facts_in(draft.unit.message).items():
-        params.setdefault(name, found)
-    if draft.unit.http_code:
-        params["http_code"] = draft.unit.http_code
-    for name, found in derived(draft, case.facts, case.matcher.optional).items():
-        params.setdefault(name, found)
-    return params
-
-
-def _argparse(
-    draft: Draft, case: Case, params: dict[str, Any], fixes: list[str], hints: list[str]
-) -> None:
-    message = draft.unit.text
-    if ": error: " not in message or not (
-        "unrecognized argument" in message or "invalid choice" in message
-    ):
-        return
-    engine = case.origin.engine
-    flags = case.matcher.index.meta["flags"] if engine in (None, "sglang") else {}
-    if case.origin.index is not None:
-        flags = {f: r for f, r in flags.items() if case.origin.index in r}
-    if engine == "vllm":
-        flags = {}
-    advice = arguments.read(message, flags, case.usage)
-    params |= advice.params
-    fixes[:0] = advice.fixes
-    hints += advice.hints
-
-
-def _sizes(draft: Draft, case: Case, params: dict[str, Any], hints: list[str]) -> None:
-    pair = _pair(params, draft.match)
-    if pair is None:
-        return
-    reading = sizes.read(*pair, case.facts, line=draft.unit.first, rank=draft.unit.rank)
-    hints += reading.hints
-    for name, found in reading.params.items():
-        params.setdefault(name, found)
-
-
-def _differing(a: str, b: str) -> tuple[int | None, int | None]:
-    """Of two shapes such as `96, 128` and `90, 128` the sizes that differ, if it is one."""
-    one, other = ([int(n) for n in re.findall(r"\d+", text)] for text in (a, b))
-    pairs = [(x, y) for x, y in zip(one, other, strict=False) if x != y]
-    return pairs[0] if len(one) == len(other) and len(pairs) == 1 else (None, None)
-
-
-_PAIRS: Final = (
-    ("value", "target"), ("first", "other"), ("tensor", "target"),
-    ("a", "b"), ("expected", "got"), ("existing", "expanded"),
-)  # fmt: skip
-_MISMATCH: Final = ("must match", "mismatch", "but got", "!=", "does not match", "should be equal")
-
-
-def _pair(params: dict[str, Any], match: Match | None) -> tuple[int, int] | None:
-    for one, other in _PAIRS:
-        a, b = params.get(one), params.get(other)
-        if isinstance(a, str) and isinstance(b, str):
-            a, b = _differing(a, b)
-        if isinstance(a, int) and isinstance(b, int) and not isinstance(a, bool):
-            return a, b
-    if match is None or not match.record.parts:
-        return None
-    words = " ".join(match.record.parts).lower()
-    numbers = [v for v in match.values.values() if isinstance(v, int) and not isinstance(v, bool)]
-    if len(numbers) == 2 and any(w in words for w in _MISMATCH):  # noqa: PLR2004 - two sizes
-        return numbers[0], numbers[1]
-    return None
-
-
-def _asynchronous(
-    draft: Draft, frame: ShownFrame | None, params: dict[str, Any], hints: list[str]
-) -> None:
-    if not asynchronous(draft.unit.text):
-        return
-    params["async"] = True
-    where = f"`{frame.function}` (`{frame.file}`) is" if frame else "The last call in the log is"
-    hints.insert(
-        0,
-        f"{where} where the fault surfaced, not where it was made: the device reports it at some"
-        f" later"
-        " call that waits for it. To find the culprit run once with `CUDA_LAUNCH_BLOCKING=1` (and"
-        " `--disable-cuda-graph`), or with `CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1` for a core dump,"
-        " or"
-        " under `compute-sanitizer`.",
-    )
 
 
 def _ranks(group: Group) -> list[str]:
@@ -308,51 +201,6 @@ def _confidence(draft: Draft, group: Group) -> float:
     if group.role == "root-cause" and draft.echo:
         sure -= 0.2
     return round(max(0.05, min(0.98, sure)), 2)
-
-
-def _evidence(group: Group, case: Case) -> list[Evidence]:
-    found: list[Evidence] = []
-    for draft in group.drafts:
-        if len(found) >= _MOST_EVIDENCE:
-            break
-        found += _of_draft(draft, case)
-    return found[:_MOST_EVIDENCE]
-
-
-def _of_draft(draft: Draft, case: Case) -> list[Evidence]:
-    unit, found = draft.unit, []
-    if draft.announced is not None:
-        told = draft.announced.lines[0]
-        found.append(
-            Evidence(
-                "message",
-                told.number,
-                told.text[:_LONGEST],
-                *(told.span(0, len(told.text)) if case.shown else (None, None)),
-            )
-        )
-    elif unit.lines:
-        start, end = draft.match.span if draft.match else (unit.begin, unit.end)
-        line, column = unit.line_of(max(start, 0))
-        stop = min(column + max(end - start, 1), len(line.text))
-        a, b = line.span(column, stop)
-        found.append(
-            Evidence(
-                "message",
-                line.number,
-                line.text[:_LONGEST],
-                *((a, b) if case.shown else (None, None)),
-            )
-        )
-    raised = unit.raised
-    if raised is not None:
-        frame = engine_frame(raised, case.origin.engine)
-        if frame is not None:
-            text = f'File "{canonical(frame.file)[1]}", line {frame.line}, in {frame.function}'
-            found.append(Evidence("frame", frame.number, text))
-        if raised.lead:
-            found.append(Evidence("header", raised.first, raised.lead))
-    return found
 
 
 def exit_params(code: int | None, name: str) -> dict[str, Any]:

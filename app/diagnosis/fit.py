@@ -5,15 +5,13 @@ the right of the one before. A message may stand inside a longer line, may be cu
 have been wrapped by a terminal; each of these is told apart, because it makes a match weaker.
 """
 
-import re
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-_WORDY: Final = re.compile(r"[^\W_]")
-_INTEGER: Final = re.compile(r"[+-]?\d{1,40}$")
-_FLOAT: Final = re.compile(
-    r"[+-]?(?:\d{1,40}\.\d{0,40}(?:[eE][+-]?\d{1,4})?|\d{1,40}[eE][+-]?\d{1,4})$"
-)
+from app.diagnosis.patterns import lazy
+
+_WORDY: Final = lazy(r"[^\W_]")
+_INTEGER: Final = lazy(r"[+-]?\d{1,40}$")
+_FLOAT: Final = lazy(r"[+-]?(?:\d{1,40}\.\d{0,40}(?:[eE][+-]?\d{1,4})?|\d{1,40}[eE][+-]?\d{1,4})$")
 _CONSTANTS: Final = {"True": True, "False": False, "None": None}
 _BEFORE: Final = (
     ": ",
@@ -40,8 +38,7 @@ _ENOUGH_WHEN_CUT: Final = 20
 _SHARE_WHEN_CUT: Final = 0.45
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """One way in which a text is a message of a template."""
 
     start: int
@@ -60,7 +57,7 @@ class Fit:
 
 def weight(parts: tuple[str, ...] | list[str]) -> int:
     """Letters and digits in the fixed parts."""
-    return sum(len(_WORDY.findall(p)) for p in parts)
+    return sum(len(_WORDY().findall(p)) for p in parts)
 
 
 def fit(parts: list[str], text: str, *, begin: int = 0, end: int | None = None) -> Fit | None:
@@ -90,7 +87,8 @@ def fit(parts: list[str], text: str, *, begin: int = 0, end: int | None = None) 
         else:
             where = text.find(part, at, stop) if part else at
         if where < 0:
-            return _cut(parts, found, values, start, at, text, begin, stop)
+            shown = _Shown(start, at, start == begin, found, values)
+            return _cut(parts, shown, text, stop)
         values.append((at, where))
         at = where + len(part)
         found.append(part)
@@ -140,33 +138,36 @@ def _last(part: str, text: str, at: int, stop: int) -> int:
     return text.find(part, at, stop)
 
 
-def _cut(
-    parts: list[str],
-    found: list[str],
-    values: list[tuple[int, int]],
-    start: int,
-    at: int,
-    text: str,
-    begin: int,
-    stop: int,
-) -> Fit | None:
+class _Shown(NamedTuple):
+    """What of a template a text was found to hold before it stops."""
+
+    start: int
+    at: int
+    """Where the search stands."""
+    opens: bool
+    found: list[str]
+    values: list[tuple[int, int]]
+
+
+def _cut(parts: list[str], so_far: _Shown, text: str, stop: int) -> Fit | None:
     """The message stops before the template does: cut off, or an older or shorter wording."""
+    found, values = so_far.found, so_far.values
     missing = parts[len(found)]
-    rest = text[at:stop]
+    rest = text[so_far.at : stop]
     overlap = _overlap(rest.rstrip(" ….\n"), missing)
     shown = weight(found) + weight([missing[:overlap]])
     if shown < _ENOUGH_WHEN_CUT or shown < weight(parts) * _SHARE_WHEN_CUT:
         return None
     hole_end = stop - (len(rest) - len(rest.rstrip(" ….\n"))) - overlap
-    values.append((at, max(at, hole_end)))
+    values.append((so_far.at, max(so_far.at, hole_end)))
     values.extend([(-1, -1)] * (len(parts) - 1 - len(values)))
     return Fit(
-        start=start,
+        start=so_far.start,
         end=stop,
         values=tuple(values),
         weight=shown,
         whole=False,
-        opens=start == begin,
+        opens=so_far.opens,
         closes=True,
     )
 
@@ -222,9 +223,9 @@ def value(text: str) -> Any:
     Numbers, booleans, None and quoted strings become what they were; all else stays text.
     """
     text = text.strip()
-    if _INTEGER.match(text):
+    if _INTEGER().match(text):
         return int(text)
-    if _FLOAT.match(text):
+    if _FLOAT().match(text):
         return float(text)
     if text in _CONSTANTS:
         return _CONSTANTS[text]

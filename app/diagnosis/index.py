@@ -1,12 +1,12 @@
 """The compiled index: everything a diagnosis must know of the catalog, in one mapped file.
 
-The file is written by `pack` (called from `app.loading`) and read by `Index` through mmap: opening
-it costs a millisecond, and only the records of messages that were really found are decoded. Layout:
-magic, length and JSON of the table of contents, then sections aligned to eight bytes.
+The file is written by `app.diagnosis.packing` and read by `Index` through mmap: opening it costs a
+millisecond, and only the records of messages that were really found are decoded. Layout: magic,
+ length and JSON of the table of contents, then sections aligned to eight bytes.
 
 | section | content |
 |---|---|
-| meta | JSON: releases, versions of the writer and the matcher, flags of the engine's command line |
+| meta | JSON: releases, versions of writer and matcher, flags of the engine's command line |
 | matcher | the literal database as hyperscan serialised it |
 | literals, literal_at | the fixed strings that are looked for, and their offsets |
 | postings, posting_at | literal → records |
@@ -21,10 +21,8 @@ magic, length and JSON of the table of contents, then sections aligned to eight 
 import json
 import mmap
 import zlib
-from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +30,7 @@ from typing import Any, Final
 from app.exceptions import UnavailableError
 
 MAGIC: Final = b"RPBIDX03"
-_ALIGN: Final = 8
+ALIGN: Final = 8
 
 
 @dataclass(slots=True)
@@ -74,67 +72,10 @@ class TemplateRecord:
     not_this_if: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Contents:
-    """What `pack` puts into a file."""
-
-    meta: dict[str, Any]
-    records: Sequence[TemplateRecord]
-    literals: Sequence[bytes]
-    postings: Sequence[Sequence[int]]
-    """Records of each literal."""
-    by_function: Mapping[str, Mapping[str, Sequence[int]]]
-    """Function name → class → records that no fixed string leads to."""
-    by_class: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Class → curated records that have a pattern and no fixed string."""
-    openings: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """First characters in small letters → records; see `opening`."""
-    matcher: bytes = b""
-    places: Mapping[str, Any] = field(default_factory=dict)
-    """File → {"names": [...], "variants": [[[release index], [name, line, ...]]]}."""
-
-
 def key64(text: str) -> int:
     """A 64-bit key of a string, the same in every process."""
     data = text.encode("utf-8", "surrogatepass")
     return zlib.crc32(data) << 32 | zlib.adler32(data[::-1])
-
-
-def pack(contents: Contents) -> bytes:
-    """The bytes of an index file."""
-    records = [_dump({k: v for k, v in asdict(r).items() if v}) for r in contents.records]
-    ids = sorted((int(r.entry_id, 16), i) for i, r in enumerate(contents.records))
-    places = sorted((key64(name), _squash(value)) for name, value in contents.places.items())
-    flat: array[int] = array("I", [n for posting in contents.postings for n in posting])
-    sections = {
-        "meta": _dump(contents.meta),
-        "matcher": contents.matcher,
-        "literals": b"".join(contents.literals),
-        "literal_at": _offsets(contents.literals),
-        "postings": flat.tobytes(),
-        "posting_at": _offsets(contents.postings),
-        "records": b"".join(records),
-        "record_at": _offsets(records),
-        "by_function": _dump(contents.by_function),
-        "by_class": _dump(contents.by_class),
-        **_openings(contents.openings),
-        "ids": array("Q", [i for i, _ in ids]).tobytes(),
-        "id_records": array("I", [n for _, n in ids]).tobytes(),
-        "places": b"".join(value for _, value in places),
-        "place_keys": array("Q", [key for key, _ in places]).tobytes(),
-        "place_at": _offsets([value for _, value in places]),
-    }
-    toc: dict[str, list[int]] = {}
-    at = 0
-    for name, data in sections.items():
-        toc[name] = [at, len(data)]
-        at += -(-len(data) // _ALIGN) * _ALIGN
-    head = _dump(toc)
-    out = [MAGIC, len(head).to_bytes(8, "little"), head]
-    out.append(b"\0" * (-sum(map(len, out)) % _ALIGN))
-    for data in sections.values():
-        out += [data, b"\0" * (-len(data) % _ALIGN)]
-    return b"".join(out)
 
 
 OPENING: Final = 14
@@ -145,29 +86,6 @@ def opening(text: str) -> str | None:
     """The first letters and digits of a message in small letters; None if there are too few."""
     dense = "".join(c for c in text[: 4 * OPENING].lower() if c.isalnum())
     return dense[:OPENING] if len(dense) >= OPENING else None
-
-
-def _openings(openings: Mapping[str, Sequence[int]]) -> dict[str, bytes]:
-    rows = sorted((key64(text), n) for text, numbers in openings.items() for n in numbers)
-    return {
-        "opening_keys": array("Q", [key for key, _ in rows]).tobytes(),
-        "opening_records": array("I", [n for _, n in rows]).tobytes(),
-    }
-
-
-def _dump(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def _squash(value: Any) -> bytes:
-    return zlib.compress(_dump(value), 6)
-
-
-def _offsets(items: Sequence[Any]) -> bytes:
-    offsets: array[int] = array("I", [0])
-    for item in items:
-        offsets.append(offsets[-1] + len(item))
-    return offsets.tobytes()
 
 
 class Index:
@@ -185,12 +103,12 @@ class Index:
         self._data = memoryview(source if isinstance(source, bytes) else _map(source))
         if bytes(self._data[:8]) != MAGIC:
             raise UnavailableError(
-                f"{source if self.path else 'These bytes'} is no index of this version; "
+                f"{self.path or 'These bytes'} is no index of this version; "
                 "run `reprobase load` to write it anew."
             )
         size = int.from_bytes(self._data[8:16], "little")
         self._toc = json.loads(bytes(self._data[16 : 16 + size]))
-        self._base = -(-(16 + size) // _ALIGN) * _ALIGN
+        self._base = -(-(16 + size) // ALIGN) * ALIGN
         self.meta: dict[str, Any] = json.loads(bytes(self.section("meta")))
         self.releases: list[tuple[str, str]] = [(p, v) for p, v in self.meta["releases"]]
         """(package, version) in version order within each package."""

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import BinaryIO, Final, Protocol
 
 from app.diagnosis.lines import Line, clean
@@ -18,8 +19,6 @@ from app.diagnosis.matcher import Matcher
 from app.diagnosis.windows import LOOKAHEAD, Window, window
 
 BLOCK: Final = 4 << 20
-SMALL: Final = 2 << 20
-"""Bytes up to which a log is read line by line."""
 _MOST_HITS: Final = 400
 """Places read for one fixed string; the others are counted."""
 _MOST_WARNINGS: Final = 4
@@ -79,7 +78,7 @@ class FileSource:
         start, end = 0, min(self._block + before, size)
         if before:
             start = buffer.find(b"\n", 0, size) + 1
-            if start == 0 or start > end:
+            if start == 0 or start >= end:
                 return Block(number, buffer, 0, 0, 0, last)
         line_end = buffer.find(b"\n", max(end - 1, start), size)
         return Block(number, buffer, start, size if line_end < 0 else line_end + 1, size, last)
@@ -111,6 +110,13 @@ class StreamSource:
             end = buffer.rfind(b"\n", 0, self._block) + 1 or self._block
             self._pending = bytes(memoryview(buffer)[end:size])
             return Block(self._number - 1, buffer, 0, end, size, last=False)
+
+
+class BytesSource(StreamSource):
+    """Blocks of a log in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(BytesIO(data))
 
 
 def _read_into(stream: BinaryIO, place: memoryview) -> int:
@@ -175,7 +181,7 @@ class Surveyor:
 
     def _work(self, source: Source) -> None:
         scanner = self._matcher.literals.scanner()
-        buffer = bytearray(max(BLOCK, SMALL) + LOOKAHEAD + 1)
+        buffer = bytearray(BLOCK + LOOKAHEAD + 1)
         try:
             while self._failure is None and (block := source.take(buffer)) is not None:
                 found = self._block(block, scanner)
@@ -184,7 +190,7 @@ class Surveyor:
                     self._bytes += block.end - block.start
                     if self._progress:
                         self._progress(self._bytes)
-        except BaseException as e:  # noqa: BLE001 - carried to the thread that asked
+        except BaseException as e:  # noqa: BLE001  # carried to the thread that asked
             self._failure = self._failure or e
 
     def _block(self, block: Block, scanner: Scanner) -> Found:
@@ -192,6 +198,7 @@ class Surveyor:
         data = block.data
         hits = scanner.scan(memoryview(data)[block.start : block.end])
         counted = done = block.start
+        tail = self._tail_start(block) if block.last else block.size + 1
         if block.number == 0:
             done = self._edge(found, block)
             counted, found.lines = done, _newlines(data, block.start, done)
@@ -200,17 +207,19 @@ class Surveyor:
             if end <= done:
                 continue
             start = max(data.rfind(b"\n", block.start, end) + 1, block.start)
+            if start >= tail:
+                break  # the tail is read in any case
             found.lines += _newlines(data, counted, start)
             counted = start
             if self._full(hit, found):
                 continue
             kind, extra = self._wants(hit)
-            one = window(data, start, block.size, found.lines, kind, extra)
+            one = window(data, start, block.size, found.lines, kind=kind, extra=extra)
             found.windows.append(one)
             done = one.end
         found.lines += _newlines(data, counted, block.end)
         if block.last:
-            self._tail(found, block, done)
+            self._tail(found, block, max(tail, done))
         return found
 
     @staticmethod
@@ -228,11 +237,15 @@ class Surveyor:
         return at
 
     @staticmethod
-    def _tail(found: Found, block: Block, done: int) -> None:
+    def _tail_start(block: Block) -> int:
+        """Where the last lines begin."""
+        earliest = max(block.end - _TAIL_BYTES, block.start)
+        return max(block.data.rfind(b"\n", block.start, earliest) + 1, block.start)
+
+    @staticmethod
+    def _tail(found: Found, block: Block, start: int) -> None:
         """The last lines: how it ended."""
         data, end = block.data, block.end
-        earliest = max(end - _TAIL_BYTES, block.start)
-        start = max(data.rfind(b"\n", block.start, earliest) + 1, block.start, done)
         if start < end:
             last = found.lines - _newlines(data, start, end)
             text = data[start:end].decode("utf-8", "replace").removesuffix("\n")
@@ -278,10 +291,10 @@ class Surveyor:
                 if one.lines:
                     one.lines[0].gap = True
                     survey.lines.extend(one.lines)
-            for literal, (count, line) in found.more.items():
+            for literal, (count, last) in found.more.items():
                 more = survey.more.setdefault(literal, [0, 0])
                 more[0] += count
-                more[1] = survey.total + line
+                more[1] = survey.total + last
             survey.total += found.lines
         return survey
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from app.diagnosis.envelopes import unwrap
+from app.diagnosis.patterns import lazy
 from app.diagnosis.prefixes import CONTAINER, Peeled, peel
 from app.diagnosis.wrapping import joined, width
 
@@ -20,7 +20,7 @@ ESCAPES: Final = re.compile(
     r"(?:\x1b|\x9b|\\x1b|\\u001b|\\033|\^\[|#033)(?:\[[0-9;?]{0,20}[ -/]?[@-~]|\][^\x07\x1b]{0,200}"
     r"(?:\x07|\x1b\\)|[@-Z\\-_])|\[\d{1,3}(?:;\d{1,3}){0,4}m|\x1b|[\x00\ufeff]"
 )
-_ENTITY: Final = re.compile(r"&(?:quot|lt|gt|amp|#39|#x27|nbsp);")
+_ENTITY: Final = lazy(r"&(?:quot|lt|gt|amp|#39|#x27|nbsp);")
 _ENTITIES: Final = {
     "&quot;": '"',
     "&lt;": "<",
@@ -30,22 +30,22 @@ _ENTITIES: Final = {
     "&#x27;": "'",
     "&nbsp;": " ",
 }
-_REPEATED: Final = re.compile(r" \[repeated \d{1,9}x across cluster\]$")
+_REPEATED: Final = lazy(r" \[repeated \d{1,9}x across cluster\]$")
 """What Ray adds to a line that many workers printed."""
-_FENCE: Final = re.compile(r"\s{0,3}(?:`{3,}|~{3,})")
+_FENCE: Final = lazy(r"\s{0,3}(?:`{3,}|~{3,})")
 _MONTHS: Final = {
     name: i
     for i, name in enumerate(
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
     )
 }
-_STAMP: Final = re.compile(
+_STAMP: Final = lazy(
     r"(?:(?P<year>\d{4})[-/])?(?P<month>\d\d)[-/](?P<day>\d\d)[T ]"
     r"(?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d(?:[.,]\d+)?)"
 )
-_GLOG_STAMP: Final = re.compile(r"(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d(?:\.\d+)?)")
-_SYSLOG_STAMP: Final = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)")
-_EPOCH_STAMP: Final = re.compile(r"1\d{12}$")
+_GLOG_STAMP: Final = lazy(r"(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d(?:\.\d+)?)")
+_SYSLOG_STAMP: Final = lazy(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)")
+_EPOCH_STAMP: Final = lazy(r"1\d{12}$")
 _DAYS: Final = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 _MOST_WRAPPED: Final = 20_000
 """Lines of a paste from a terminal; a longer log was never on one."""
@@ -150,7 +150,7 @@ def _line(raw: str, number: int, start: int) -> Iterator[tuple[Line, bool]]:
         # a terminal shows the last thing written over the line; progress bars end in this way
         parts = raw.split("\r")
         for part in parts:
-            if part.strip() and not (len(parts) > 2 and "%|" in part and part != parts[-1]):
+            if part.strip() and not (len(parts) > 2 and "%|" in part and part != parts[-1]):  # noqa: PLR2004  # written over more than once
                 yield from _bare(part, number, start, column, len(raw))
             column += len(part) + 1
         if raw.strip("\r \t"):
@@ -166,9 +166,9 @@ def _bare(
     if "[" in raw or "\x1b" in raw or "\x00" in raw or "\ufeff" in raw:
         raw, cuts = _without_escapes(raw)
     if "&" in raw:
-        raw = _ENTITY.sub(lambda m: _ENTITIES[m[0]], raw)
+        raw = _ENTITY().sub(lambda m: _ENTITIES[m[0]], raw)
     if raw.endswith("across cluster]"):
-        raw = _REPEATED.sub("", raw)
+        raw = _REPEATED().sub("", raw)
     found = peel(raw)
     text = raw[found.end :] if found.end else raw
     line = Line(
@@ -182,11 +182,13 @@ def _bare(
         time=seconds(found.time) if found.time else None,
         level=found.level,
         own=_own(found),
-        fence=text[:3] in ("```", "~~~") or bool(_FENCE.match(text)),
+        fence=text[:3] in ("```", "~~~") or bool(_FENCE().match(text)),
         progress=found.progress,
         cuts=cuts,
     )
     if "{" in text or "\\n" in text:
+        from app.diagnosis.envelopes import unwrap  # noqa: PLC0415  # most logs have none
+
         inner = unwrap(text)
         if inner is not None:
             yield from _unwrapped(line, inner.text, inner.time, inner.level, inner.source)
@@ -259,16 +261,16 @@ def seconds(stamp: str) -> float | None:
 
     The year is left out: half of the forms do not have it, and no log spans two.
     """
-    m = _STAMP.search(stamp)
+    m = _STAMP().search(stamp)
     if m:
         return _since(int(m["month"]), int(m["day"]), m["h"], m["m"], m["s"].replace(",", "."))
-    m = _GLOG_STAMP.match(stamp)
+    m = _GLOG_STAMP().match(stamp)
     if m:
         return _since(int(m[1]), int(m[2]), m[3], m[4], m[5])
-    m = _SYSLOG_STAMP.match(stamp)
+    m = _SYSLOG_STAMP().match(stamp)
     if m and m[1] in _MONTHS:
         return _since(_MONTHS[m[1]], int(m[2]), m[3], m[4], m[5])
-    if _EPOCH_STAMP.match(stamp):
+    if _EPOCH_STAMP().match(stamp):
         days, ms = divmod(int(stamp), 86_400_000)
         return (days % 365) * 86_400 + ms / 1000
     return None

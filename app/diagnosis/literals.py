@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 try:
     import hyperscan
 except ImportError:  # no wheel for this machine
-    hyperscan = None
+    hyperscan = None  # type: ignore[assignment]  # told apart below
 
 
 class Hit(NamedTuple):
@@ -118,10 +118,12 @@ class _AhoCorasick:
 def _automaton(strings: Sequence[bytes]) -> Any:
     if not strings:
         return None
-    from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - only where there is no hyperscan
+    from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415  # only where there is no hyperscan
 
     return BytesAhoCorasick(list(strings))
 
 
-ENGINE: Final = f"hyperscan {hyperscan.__version__}" if hyperscan is not None else "ahocorasick"
+ENGINE: Final = (
+    f"hyperscan {vars(hyperscan)['__version__']}" if hyperscan is not None else "ahocorasick"
+)
 """What compiled a database; part of an index file's name."""

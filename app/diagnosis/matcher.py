@@ -1,4 +1,4 @@
-"""Which template a unit is a message of: fixed strings first, then the ordered search, then a judge.
+"""Which template a unit is a message of: fixed strings, then the ordered search, then a judge.
 
 Candidates are ranked by how much fixed text they explain; the class, the place in the traceback and
 how completely the message is covered break ties. What a user typed is never matched, and an error
@@ -6,31 +6,31 @@ of one engine is never given the entry of another.
 """
 
 import re
+import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from app.diagnosis.fit import Fit, dense, fit, fit_squeezed, value, weight
+from app.diagnosis.fit import fit, fit_squeezed, value, weight
 from app.diagnosis.index import Index, TemplateRecord
-from app.diagnosis.literals import Literals
-from app.diagnosis.places import Places, canonical, leaf
+from app.diagnosis.judging import (
+    LEAST_INSIDE,
+    at_line,
+    bare,
+    by_library,
+    judge,
+    placed,
+    same_source,
+)
+from app.diagnosis.literals import Literals, Scanner
+from app.diagnosis.patterns import lazy
+from app.diagnosis.places import Places, leaf
 from app.diagnosis.streams import Stream
 from app.diagnosis.units import Unit
 
-_LEAST: Final = 12
-"""Letters and digits of fixed text below which a message alone proves nothing."""
-_LEAST_SAID: Final = 14
-_LEAST_INSIDE: Final = 24
-"""The same for a message that another one quotes."""
-_LEAST_ELSEWHERE: Final = 26
-"""The same where the traceback ends in another function than the template's."""
-_STATEMENT: Final = 4
-"""Lines that a statement goes on for; a traceback names one of them."""
-_LONG_VALUE: Final = 240
-_TYPED: Final = frozenset({"raise", "assert"})
-_ALTERNATIVE: Final = re.compile(r"_\d$")
+_ALTERNATIVE: Final = lazy(r"_\d$")
 Allowed = Callable[[Unit, TemplateRecord], bool]
 
 
@@ -57,11 +57,19 @@ class Matcher:
     def __init__(self, index: Index) -> None:
         self.index = index
         self.literals = Literals(index.literals, index.section("matcher"))
-        self._scanner = self.literals.scanner()
+        self._local = threading.local()
         self._pattern = lru_cache(maxsize=256)(re.compile)
         self.places = Places(index)
         self.optional = frozenset(index.meta.get("optional", ()))
         """Attributes of the engine's data that may be None."""
+
+    @property
+    def _scanner(self) -> Scanner:
+        """The scanner of this thread; two threads cannot share one."""
+        if not hasattr(self._local, "scanner"):
+            self._local.scanner = self.literals.scanner()
+        scanner: Scanner = self._local.scanner
+        return scanner
 
     def by_slug(self, slug: str) -> TemplateRecord | None:
         """The explained entry of a slug."""
@@ -76,8 +84,10 @@ class Matcher:
             starts.append(starts[-1] + len(line) + 1)
         found: dict[int, set[int]] = {}
         for hit in self._scanner.scan(b"\n".join(data)):
-            index = bisect_right(starts, hit.end - 1) - 1
-            found.setdefault(index, set()).update(self.index.posting(hit.literal))
+            posting = self.index.posting(hit.literal)
+            if posting:
+                index = bisect_right(starts, hit.end - 1) - 1
+                found.setdefault(index, set()).update(posting)
         return found
 
     def best(self, unit: Unit, hits: dict[int, set[int]], allowed: Allowed) -> Match | None:
@@ -112,7 +122,7 @@ class Matcher:
             if (
                 got
                 and got.whole
-                and got.weight >= _LEAST_INSIDE
+                and got.weight >= LEAST_INSIDE
                 and (not best or got.weight > best[0])
             ):
                 best = (got.weight, record)
@@ -156,20 +166,37 @@ class Matcher:
     ) -> Match | None:
         """A hand-written pattern: the entries of other libraries."""
         text = unit.text.replace("\n", "") if squeezed else unit.text
-        m = self._pattern(record.pattern).search(text)
-        if m is None or (unit.kind == "said" and (unit.dump or m.start() >= unit.end)):
+        pattern = self._pattern(record.pattern)
+        # a record that names its class is searched behind it first, as an exception's message is
+        begin = unit.begin
+        m = pattern.search(text[begin:])
+        if m is None and begin:
+            begin, m = 0, pattern.search(text)
+        if m is None:
+            return None
+        start, end = m.start() + begin, m.end() + begin
+        if unit.kind == "said" and (unit.dump or start >= unit.end):
             return None
         values = {
-            _ALTERNATIVE.sub("", name): value(text)
+            _ALTERNATIVE().sub("", name): value(text)
             for name, text in m.groupdict().items()
             if text is not None
         }
         named = bare(unit.error_class or "") == bare(record.error_class)
-        length = weight([m[0]])
-        before = text[unit.begin : m.start()]
+        before = text[unit.begin : start]
         opens = not before.strip(" :") or unit.kind == "said" or _nested_class(before)
-        score = length + 30.0 * named + (60.0 if opens else 0.0)
-        return Match(unit, record, number, values, m.span(), score, True, opens, False)
+        score = weight([m[0]]) + 30.0 * named + (60.0 if opens else 0.0)
+        return Match(
+            unit=unit,
+            record=record,
+            number=number,
+            values=values,
+            span=(start, end),
+            score=score,
+            whole=True,
+            opens=opens,
+            placed=False,
+        )
 
     def _scanned(
         self, unit: Unit, record: TemplateRecord, number: int, *, squeezed: bool
@@ -220,7 +247,7 @@ class Matcher:
         return best
 
     def _by_opening(self, unit: Unit, allowed: Allowed) -> Match | None:
-        """A message that is cut off, or that another release words or spells a little differently."""
+        """A message that is cut off, or that another release words a little differently."""
         best: Match | None = None
         small = unit.text.lower()
         for number in self.index.by_opening(unit.text[unit.begin : unit.end]):
@@ -240,8 +267,8 @@ class Matcher:
             }
             if best is None or score > best.score:
                 best = Match(
-                    unit, record, number, values, (got.start, got.end), score, False, True,
-                    placed(unit, record),
+                    unit, record, number, values, (got.start, got.end), score,
+                    whole=False, opens=True, placed=placed(unit, record),
                 )  # fmt: skip
         return best
 
@@ -251,28 +278,17 @@ def _nested_class(before: str) -> bool:
     return before.endswith(": ") and before[:-2].replace(".", "").isidentifier()
 
 
-def by_library(unit: Unit, record: TemplateRecord) -> bool:
-    """Whether the innermost frame of the engine is a place of an error that a library raises."""
-    if unit.raised is None:
-        return False
-    for frame in reversed(unit.raised.frames):
-        package, path = canonical(frame.file)
-        if package == record.package:
-            return any(s[0] == path and leaf(s[1]) == leaf(frame.function) for s in record.sites)
-    return False
-
-
 def _placed_match(unit: Unit, record: TemplateRecord, number: int, source: str) -> Match | None:
     here = placed(unit, record)
     wordless = weight(record.parts) == 0
     if not unit.message:
-        known = _same_source(record, source) if source else here and _at_line(unit, record)
+        known = same_source(record, source) if source else here and at_line(unit, record)
         if record.kind == "raise" and here and (not source or source.startswith("raise")):
             known = True
         if not wordless or len(record.parts) > 1 or not known:
             return None
         score = 40.0 + 60.0 * here
-        return Match(unit, record, number, {}, (0, 0), score, True, True, here)
+        return Match(unit, record, number, {}, (0, 0), score, whole=True, opens=True, placed=here)
     if not here:
         return None
     got = fit(record.parts, unit.text, begin=unit.begin, end=unit.end)
@@ -285,114 +301,18 @@ def _placed_match(unit: Unit, record: TemplateRecord, number: int, source: str) 
             if a >= 0
         }
         return Match(
-            unit, record, number, values, (got.start, got.end), 30.0, got.whole, True, True
+            unit,
+            record,
+            number,
+            values,
+            (got.start, got.end),
+            30.0,
+            whole=got.whole,
+            opens=True,
+            placed=True,
         )
     return None
 
 
-def _at_line(unit: Unit, record: TemplateRecord) -> bool:
-    """Whether some release has the record's statement at the line of the innermost frame."""
-    if unit.raised is None:
-        return False
-    frame = unit.raised.frames[-1]
-    _, path = canonical(frame.file)
-    return any(
-        site[0] == path
-        and any(0 <= frame.line - line <= _STATEMENT for lines in site[2].values() for line in lines)
-        for site in record.sites
-    )
-
-
-def _same_source(record: TemplateRecord, source: str) -> bool:
-    """Whether the code line under a frame is (part of) the condition of a bare assert."""
-    line = dense(source).removeprefix("assert").strip("()\\,")
-    for word in ("and", "or"):
-        if source.startswith(f"{word} "):
-            line = line.removeprefix(word)
-    condition = dense(record.condition)
-    return bool(line) and (line in condition or line in condition.replace("cfg.", "self."))
-
-
 def _unwrapped(text: str) -> str:
     return " ".join(text.split("\n"))
-
-
-def bare(error_class: str) -> str:
-    """`torch.OutOfMemoryError` → `OutOfMemoryError`."""
-    return error_class.rpartition("::")[2].split("(", 1)[0].rpartition(".")[2]
-
-
-def placed(unit: Unit, record: TemplateRecord) -> bool:
-    """Whether the traceback ends in the file and function of one of the record's places."""
-    if unit.raised is None or not unit.raised.frames:
-        return False
-    frame = unit.raised.frames[-1]
-    _, path = canonical(frame.file)
-    name = leaf(frame.function)
-    return any(site[0] == path and leaf(site[1]) == name for site in record.sites)
-
-
-def judge(unit: Unit, record: TemplateRecord, got: Fit) -> float | None:
-    """How well a fit explains a unit; None if it does not."""
-    here = placed(unit, record)
-    same = bare(unit.error_class or "") == bare(record.error_class)
-    typed = record.kind in _TYPED
-    if got.weight < _LEAST and not (here and same):
-        return None
-    if unit.kind != "raised":
-        if unit.dump and not got.opens:
-            return None
-        if got.weight < (_LEAST_SAID if got.whole and got.closes else _LEAST_INSIDE):
-            return None
-    if unit.kind == "raised" and not here and not _elsewhere(unit, record, got, same=same):
-        return None
-    score = float(got.weight)
-    score += _class_score(unit, record, same=same, typed=typed)
-    score += _place_score(unit, record, here=here)
-    score += 60.0 if got.opens else 0.0
-    score += 15.0 if got.whole and got.closes else 0.0
-    score -= 0.0 if got.whole else 20.0
-    score -= sum(20.0 for a, b in got.values if b - a > _LONG_VALUE)
-    if not record.parts[0] and got.values:
-        a, b = got.values[0]
-        score -= 60.0 if b - a > _LONG_VALUE or "\n" in unit.text[a:b] else 0.0
-    return score
-
-
-def _elsewhere(unit: Unit, record: TemplateRecord, got: Fit, *, same: bool) -> bool:
-    """Whether a message may be a template's although the traceback ends in another function.
-
-    It may have moved since, or been raised by compiled code; then its words have to tell more.
-    """
-    if record.kind not in _TYPED:
-        return got.weight >= _LEAST_INSIDE and got.opens
-    frames = unit.raised.frames if unit.raised else []
-    if frames and leaf(frames[-1].function) in {leaf(s[1]) for s in record.sites}:
-        return same or got.weight >= _LEAST_INSIDE
-    least = _LEAST_ELSEWHERE if frames else _LEAST_INSIDE
-    return got.opens and got.whole and got.weight >= (least if same else least + 8)
-
-
-def _class_score(unit: Unit, record: TemplateRecord, *, same: bool, typed: bool) -> float:
-    if unit.kind == "http":
-        return 25.0 if record.kind == "http" else (-10.0 if record.kind == "log" else 15.0)
-    if unit.error_class is None:
-        return 5.0 if record.kind == "log" else 8.0 * typed
-    if record.kind == "log":
-        return -25.0
-    return (30.0 if same else -30.0) if typed else 0.0
-
-
-def _place_score(unit: Unit, record: TemplateRecord, *, here: bool) -> float:
-    if here:
-        return 60.0
-    if unit.raised is None or not unit.raised.frames or record.kind not in _TYPED:
-        return 0.0
-    frame = unit.raised.frames[-1]
-    package, _ = canonical(frame.file)
-    name = leaf(frame.function)
-    if any(leaf(site[1]) == name for site in record.sites):
-        return 30.0
-    if package not in ("", record.package) and not unit.raised.cut_end:
-        return -60.0
-    return 0.0

@@ -4,7 +4,6 @@ The same flag must go up for an out-of-memory at initialisation and down for one
 each piece of advice names its phase and only that phase's advice is given.
 """
 
-import re
 from typing import Final, Literal
 
 from app.diagnosis.facts import Facts
@@ -47,12 +46,13 @@ _FUNCTIONS: Final[tuple[tuple[Phase, frozenset[str]], ...]] = (
         ),
     ),
 )
-_HEADINGS: Final[tuple[tuple[re.Pattern[str], Phase], ...]] = (
-    (re.compile(r"\*\*(?:While|When) (?:the )?weights (?:are loaded|load)", re.IGNORECASE), "load"),
-    (re.compile(r"\*\*(?:While|When) the KV (?:cache|pool) is allocated", re.IGNORECASE), "pool"),
-    (re.compile(r"\*\*(?:While|When) CUDA graphs are captured", re.IGNORECASE), "capture"),
-    (re.compile(r"\*\*At run time", re.IGNORECASE), "run"),
+_HEADINGS: Final[tuple[tuple[str, Phase], ...]] = (
+    ("**while weights are loaded", "load"),
+    ("**when the kv cache is allocated", "pool"),
+    ("**while cuda graphs are captured", "capture"),
+    ("**at run time", "run"),
 )
+"""How advice for one phase begins, in small letters."""
 NAMES: Final[dict[Phase, str]] = {
     "load": "while weights were loaded",
     "pool": "while the KV cache was allocated",
@@ -83,8 +83,14 @@ def fitting(fixes: list[str], phase: Phase | None) -> list[str]:
         return fixes
     kept = []
     for text in fixes:
-        own = [p for pattern, p in _HEADINGS if pattern.match(text)]
-        if not own or phase in own:
+        own = _own(text)
+        if own is None or own == phase:
             kept.append(text)
-    kept.sort(key=lambda t: not any(p.match(t) for p, own in _HEADINGS if own == phase))
+    kept.sort(key=lambda text: _own(text) != phase)
     return kept
+
+
+def _own(text: str) -> Phase | None:
+    """The phase that a piece of advice is for."""
+    start = text[:60].lower()
+    return next((phase for heading, phase in _HEADINGS if start.startswith(heading)), None)

@@ -5,11 +5,11 @@ functions by their last name only. The index knows the engine's files of each sc
 that the class around a function can be named and the release be inferred from line numbers.
 """
 
-import re
 from functools import lru_cache
 from typing import Any, Final
 
 from app.diagnosis.index import Index
+from app.diagnosis.patterns import lazy
 
 ENGINES: Final = ("sglang", "vllm")
 """Serving engines whose errors have catalogs."""
@@ -25,10 +25,8 @@ STRANGERS: Final = (
     *("llama_cpp", "exllamav2", "fastchat", "lightllm"),
 )
 """Other engines: recognised, never given another engine's entry."""
-_SITE: Final = re.compile(r".*/(?:site|dist)-packages/")
-_STANDARD: Final = re.compile(
-    r".*/lib(?:64)?/python3?[.\d]*/|<frozen |<string>|<stdin>|\.\.\./python3"
-)
+_SITE: Final = lazy(r".*/(?:site|dist)-packages/")
+_STANDARD: Final = lazy(r".*/lib(?:64)?/python3?[.\d]*/|<frozen |<string>|<stdin>|\.\.\./python3")
 _ROOTS: Final = (
     *ENGINES,
     *STRANGERS,
@@ -43,11 +41,11 @@ def canonical(file: str) -> tuple[str, str]:
     The package is `python` for the standard library and empty for somebody's own script.
     """
     path = file.replace("\\", "/")
-    m = _SITE.match(path)
+    m = _SITE().match(path)
     if m:
         inside = path[m.end() :]
         return inside.split("/", 1)[0].removesuffix(".py"), inside
-    if _STANDARD.match(path):
+    if _STANDARD().match(path):
         return "python", path
     for root in _ROOTS:
         at = path.rfind(f"/{root}/")

@@ -8,14 +8,17 @@ all that a diagnosis needs. One ordered table; every pattern is bounded.
 import re
 from typing import Final
 
-_KEEP_ADDRESS: Final = re.compile(r"(?:127\.|0\.0\.0\.0|255\.|\d+\.\d+\.\d+\.\d+\.)")
+from app.diagnosis.patterns import lazy
+
+_KEEP_ADDRESS: Final = lazy(r"(?:127\.|0\.0\.0\.0|255\.|\d+\.\d+\.\d+\.\d+\.)")
 _TABLE: Final = tuple(
-    (needles, re.compile(pattern), mask)
+    (needles, lazy(pattern), mask)
     for needles, pattern, mask in (
         (
             ("private key",),
             (
-                r"-----BEGIN [A-Z ]{1,40}PRIVATE KEY-----[^-]{0,8000}(?:-----END [A-Z ]{1,40}PRIVATE"
+                r"-----BEGIN [A-Z ]{1,40}PRIVATE KEY-----[^-]{0,8000}(?:-----END"
+                r" [A-Z ]{1,40}PRIVATE"
                 r" KEY-----)?"
             ),
             "<private key>",
@@ -43,10 +46,10 @@ _TABLE: Final = tuple(
         (
             ("key", "secret", "passw", "token"),
             (
-                r"(?i)(?:api[_-]?key|secret(?:[_-]?(?:access[_-]?)?key)?|passw(?:or)?d"
-                r"|access[_-]?key"
+                r"(?i)(?:(?<=--)[\w-]{0,30}(?:key|token|secret|password)(?P<space>[ =]{1,3})"
+                r"|(?:api[_-]?key|secret(?:[_-]?(?:access[_-]?)?key)?|passw(?:or)?d|access[_-]?key"
                 r"|auth[_-]?token|hf[_-]?token"
-                r"|private[_-]?key)(?P<gap>['\"]?\s{0,3}[=: ]\s{0,3}['\"]?)"
+                r"|private[_-]?key)(?P<gap>['\"]?\s{0,3}[=:]\s{0,3}['\"]?))"
                 r"(?!None\b|null\b|true\b|false\b|<|-)[^\s'\",;)}\]]{3,400}"
             ),
             "secret",
@@ -88,8 +91,8 @@ _TABLE: Final = tuple(
         ),
     )
 )
-"""(what must stand in the text in small letters, pattern, mask); `secret`, `prompt` and `address` are
-masked in part."""
+"""(what must stand in the text in small letters, pattern, mask); `secret`, `prompt` and `address`
+are masked in part."""
 
 
 def redact(text: str) -> tuple[str, int]:
@@ -106,15 +109,16 @@ def redact(text: str) -> tuple[str, int]:
         whole = m[0]
         if how == "address":
             if (
-                _KEEP_ADDRESS.match(whole)
+                _KEEP_ADDRESS().match(whole)
                 or _is_version(m)
-                or any(int(p) > 255 for p in whole.split("."))
+                or any(int(p) > 255 for p in whole.split("."))  # noqa: PLR2004  # octets
             ):
                 return whole
             how = "<address>"
         elif how == "secret":
-            start = m.start("gap") - m.start()
-            gap = m["gap"]
+            group = "gap" if m["gap"] is not None else "space"
+            start = m.start(group) - m.start()
+            gap = m[group]
             total += 1
             return f"{whole[:start]}{gap}<secret>"
         elif how == "prompt":
@@ -127,7 +131,7 @@ def redact(text: str) -> tuple[str, int]:
 
     for needles, pattern, how in _TABLE:
         if any(n in small for n in needles):
-            text = pattern.sub(lambda m, how=how: mask(m, how), text)  # type: ignore[misc]  # bound now
+            text = pattern().sub(lambda m, how=how: mask(m, how), text)  # type: ignore[misc]  # bound now
     return text, total
 
 

@@ -151,7 +151,7 @@ def _json(value: Any) -> Any:
         return [_json(v) for v in value]
     if isinstance(value, dict):
         return {k: _json(v) for k, v in value.items()}
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         kind = type(value)
         names = _NAMES.get(kind)
         if names is None:

@@ -9,14 +9,15 @@ from collections import Counter
 from typing import Final
 
 from app.diagnosis.lines import Line, peel_again
+from app.diagnosis.patterns import lazy
 from app.diagnosis.streams import FRAME
 
-_FRAME: Final = re.compile(
+_FRAME: Final = lazy(
     r'(?P<prefix>\S[^"\n]{0,150}?)(?P<indent>\s{0,6})File "[^"\n]{1,400}", line \d'
 )
-_HEADER: Final = re.compile(r"(?P<prefix>\S[^\n]{0,150}?)Traceback \(most recent call last\)")
-_DIGITS: Final = re.compile(r"\d+")
-_NAME: Final = re.compile(r"[\w.-]*[A-Za-z][\w.-]*")
+_HEADER: Final = lazy(r"(?P<prefix>\S[^\n]{0,150}?)Traceback \(most recent call last\)")
+_DIGITS: Final = lazy(r"\d+")
+_NAME: Final = lazy(r"[\w.-]*[A-Za-z][\w.-]*")
 """What tells two printers apart; clocks and counters do not."""
 _EVERY: Final = 0.8
 _RECORDS: Final = frozenset({"record", "ranks", "torn"})
@@ -32,9 +33,9 @@ def take_off_learned(lines: list[Line]) -> None:
         at = line.text.find('File "')
         if at <= 0 or line.text[:at].isspace():
             continue
-        m = _FRAME.match(line.text)
+        m = _FRAME().match(line.text)
         if m and "^" not in m["prefix"] and not m["prefix"].endswith(("|", "+")):
-            shapes[_DIGITS.sub("0", m["prefix"])] += 1
+            shapes[_DIGITS().sub("0", m["prefix"])] += 1
     for shape, count in sorted(shapes.items(), key=lambda s: -s[1])[:4]:
         pattern = re.compile(r"\d+".join(map(re.escape, shape.split("0"))) + r"\s?")
         if count >= _ENOUGH or sum(bool(pattern.match(x.text)) for x in lines) > _ENOUGH:
@@ -62,6 +63,6 @@ def _take_off(lines: list[Line], pattern: re.Pattern[str]) -> None:
     for line in lines:
         m = pattern.match(line.text)
         if m and m.end():
-            identity = " ".join(_NAME.findall(line.text[: m.end()]))
+            identity = " ".join(_NAME().findall(line.text[: m.end()]))
             line.source = f"{line.source}/{identity}" if line.source else identity
             peel_again(line, m.end())

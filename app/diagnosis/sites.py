@@ -35,7 +35,7 @@ def site_of(
         file, function = site[0], leaf(site[1])
     lines = site[2][str(wanted)]
     last = max(_releases(record))
-    today, status = _today(index, record, newest, site, file, function)
+    today, status = _today(index, record, newest, site, (file, function))
     return CatalogSite(
         file=site[0],
         function=site[1],
@@ -81,17 +81,16 @@ def _today(
     record: TemplateRecord,
     newest: int,
     site: list[Any],
-    file: str | None,
-    function: str | None,
+    frame: tuple[str | None, str | None],
 ) -> tuple[dict[str, Any] | None, str]:
     """Where the newest scanned release has it, and what became of it."""
-    status = "same"
-    later: TemplateRecord | None = record
+    file, function = frame
+    status, later = "same", record
     if not _in(record, newest):
-        later = index.by_id(record.becomes) if record.becomes else None
-        if later is None or not _in(later, newest):
+        successor = index.by_id(record.becomes) if record.becomes else None
+        if successor is None or not _in(successor, newest):
             return None, "gone"
-        status = "reworded"
+        status, later = "reworded", successor
     now = _choose(later, newest, file, function)
     wordless = not any(part.strip() for part in later.parts)
     if wordless and (now[0], leaf(now[1])) != (site[0], leaf(site[1])):

@@ -1,19 +1,20 @@
 """Where do the numbers of a size mismatch come from?
 
-Two sizes that ought to be equal are taken apart against what the launch line and the log say: 160 is
-10 requests times 16 draft tokens, 163842 is the context length and 2 more. Where nothing was said,
-the ratio of the two often tells: 96 against 90 is 16 against 15 times 6, a batch padded to a CUDA
-graph's size against the real one. What is only likely is called likely; what is ambiguous, so.
+Two sizes that ought to be equal are taken apart against what the launch line and the log say: 160
+is 10 requests times 16 draft tokens, 163842 is the context length and 2 more. Where nothing was
+said, the ratio of the two often tells: 96 against 90 is 16 against 15 times 6, a batch padded to a
+CUDA graph's size against the real one. What is only likely is called likely; what is ambiguous, so.
 """
 
 from dataclasses import dataclass, field
 from math import gcd
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from app.diagnosis.facts import ALIASES, Facts
 
-GRAPH_SIZES: Final = (1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 144, 160, 176,
-                      192, 208, 224, 240, 256, 288, 320, 352, 384, 416, 448, 480, 512)  # fmt: skip
+GRAPH_SIZES: Final = (1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 144, 160,
+                      176, 192, 208, 224, 240, 256, 288, 320, 352, 384, 416, 448, 480,
+                      512)  # fmt: skip
 """Batch sizes for which CUDA graphs are usually captured."""
 _MOST_TOKENS: Final = 64
 """Tokens a request in one step of speculative decoding; more is no speculation."""
@@ -23,8 +24,7 @@ _LARGE: Final = 1024
 """Sizes from here on are lengths or pools, not batches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A known quantity."""
 
     value: int
@@ -114,12 +114,14 @@ def explain(n: int, terms: list[Term], facts: Facts) -> list[str]:
     ways = [f"{t.name} ({t.where})" for t in terms if t.value == n and t.value > 1]
     graphs = facts.values.get("cuda_graph_bs") or GRAPH_SIZES
     for i, s in enumerate(terms):
-        for t in terms[i + 1 :]:
-            if s.value > 1 and t.value > 1 and s.value * t.value == n and _goes(s, t):
-                ways.append(f"{t.value} {t.name} x {s.value} {s.name} ({t.where}, {s.where})")
+        ways += [
+            f"{t.value} {t.name} x {s.value} {s.name} ({t.where}, {s.where})"
+            for t in terms[i + 1 :]
+            if s.value > 1 and t.value > 1 and s.value * t.value == n and _goes(s, t)
+        ]
     running = next((t for t in terms if t.name == "running requests"), None)
     for t in terms:
-        if t.name not in ("draft tokens", "steps + 1", "top-k") or t.value < 2 or n % t.value:  # noqa: PLR2004 - one a request is no factor
+        if t.name not in ("draft tokens", "steps + 1", "top-k") or t.value < 2 or n % t.value:  # noqa: PLR2004  # one a request is no factor
             continue
         batch = n // t.value
         if batch == 1:

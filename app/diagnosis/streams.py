@@ -17,7 +17,8 @@ FRAME: Final = re.compile(r'\s*File "[^"\n]{1,500}')
 HEADER: Final = re.compile(r"Traceback \(most recent call last")
 CARETS: Final = re.compile(r"\s*[~^ ]*[~^][~^ ]*$")
 EXCEPTION: Final = re.compile(
-    r"(?P<cls>(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Za-z_]\w{0,120}(?:\([\w.]{1,120}\))?)(?::(?:\s|$)|\s{0,8}$)"
+    r"(?P<cls>(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Za-z_]\w{0,120}(?:\([\w.]{1,120}\))?)(?::(?:\s|$)"
+    r"|\s{0,8}$)"
 )
 
 
@@ -53,9 +54,7 @@ def split(lines: Iterable[Line]) -> list[Stream]:
     """Sort lines to streams; the order of streams is that of their first lines."""
     streams: dict[tuple[str, str | None], Stream] = {}
     sources: dict[str, _Source] = {}
-    clock = 0
-    for line in lines:
-        clock += 1
+    for clock, line in enumerate(lines, 1):
         if line.gap:
             for one in sources.values():
                 one.open.clear()

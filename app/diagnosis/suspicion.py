@@ -8,17 +8,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.diagnosis.causes import Draft, with_echo
+from app.diagnosis.patterns import lazy
 from app.diagnosis.tracebacks import Parser
 from app.diagnosis.units import of_line
 
 _LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
-_SAYS_SO: Final = re.compile(
-    r"\W{0,4}(?:[\w./-]{1,60}: )?(?:error|fatal|panic|failed)\b[^\n]{0,4}[: ]|.{0,80}\berror(?: response)?"
+_SAYS_SO: Final = lazy(
+    r"\W{0,4}(?:[\w./-]{1,60}: )?(?:error|fatal|panic|failed)\b[^\n]{0,4}[: ]|.{0,80}\berror(?:"
+    r" response)?"
     r"(?: from \w{1,20})?: ",
     re.IGNORECASE,
 )
-_NOT: Final = re.compile(
-    r"\b(?:0|no) errors?\b|HTTP/[\d.]{1,3}\" [123]\d\d|\berror[_ ]?(?:rate|count)\b|[Rr]eceive: obj=",
+_NOT: Final = lazy(
+    r"\b(?:0|no) errors?\b|HTTP/[\d.]{1,3}\" [123]\d\d|\berror[_ ]?(?:rate|count)\b|[Rr]eceive:"
+    r" obj=",
     re.IGNORECASE,
 )
 _MOST: Final = 3
@@ -30,10 +33,10 @@ def suspicious(parsers: Sequence[Parser]) -> list[Draft]:
     for parser in parsers:
         for index in parser.rest:
             line = parser.stream.lines[index]
-            if line.level not in _LEVELS and not _SAYS_SO.match(line.text):
+            if line.level not in _LEVELS and not _SAYS_SO().match(line.text):
                 continue
             unit = of_line(parser.stream, index)
-            if unit.dump or _NOT.search(line.text) or not line.text.strip():
+            if unit.dump or _NOT().search(line.text) or not line.text.strip():
                 continue
             found.append(with_echo(unit, None))
             if len(found) == _MOST:

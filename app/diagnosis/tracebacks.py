@@ -1,5 +1,4 @@
-"""Tracebacks as they arrive: chained, grouped, cut at either end, wrapped, unindented, without a
-message, or the C++ kind.
+"""Tracebacks as they arrive: chained, grouped, cut at either end, wrapped, without a message.
 
 `parse` reads the lines of one stream and gives every exception that was raised, in the order in
 which Python prints them, with the frames the log shows and nothing else; the lines that belong to
@@ -7,13 +6,12 @@ no traceback are left for `app.diagnosis.units`.
 """
 
 import re
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from app.diagnosis.lines import Line
+from app.diagnosis.patterns import lazy
+from app.diagnosis.raised import Frame, Raised, Relation
 from app.diagnosis.streams import CARETS, EXCEPTION, Stream
-
-Relation = Literal["handling", "cause", "group"]
 
 _HEADER: Final = re.compile(
     r"(?P<lead>.{0,400}?)(?P<group>Exception Group )?Traceback \(most recent call last"
@@ -22,16 +20,16 @@ _FRAME: Final = re.compile(
     r'\s*File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,7})'
     r"(?:,? in (?P<function>[^\n]{1,300}?))?\s*$"
 )
-_RICH: Final = re.compile(
+_RICH: Final = lazy(
     r"\s*│ (?P<file>/[^\s:│]{1,300}):(?P<line>\d{1,7}) in (?P<function>[\w.<>]{1,120})"
 )
-_RICH_BOX: Final = re.compile(r"\s*[╭│╰]")
+_RICH_BOX: Final = lazy(r"\s*[╭│╰]")
 _WRAPPED: Final = re.compile(r'\s*File "')
 _MARKERS: Final = (
     ("During handling of the above exception, another exception occurred", "handling"),
     ("The above exception was the direct cause of the following exception", "cause"),
 )
-_SEPARATOR: Final = re.compile(r"\s*\+(?:-\+)?-{3,}(?: (?P<number>\d+|\.\.\.) -{3,})?\s*$")
+_SEPARATOR: Final = lazy(r"\s*\+(?:-\+)?-{3,}(?: (?P<number>\d+|\.\.\.) -{3,})?\s*$")
 _TREE: Final = re.compile(r"(?:\s{0,40}[|+] ){1,8}")
 _STOP: Final = re.compile(
     r"\"{3}$|(?:Killed|Aborted|Segmentation fault|Bus error|Terminated)\b|\S{1,80}: line \d"
@@ -45,67 +43,12 @@ _SUFFIX: Final = re.compile(
     r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Group|Timeout|Empty|Full|Abort|Failure"
     r"|Failed|Mismatch|Fault|Died|Expired|Invalid)(?:\([\w.]*\))?$"
 )
-_ANNOUNCES: Final = re.compile(r"\s{0,8}(?:Exception|Error|Unhandled|Uncaught|Failed|Fatal)\b")
-_FATAL: Final = re.compile(r"Fatal Python error: ")
+_ANNOUNCES: Final = lazy(r"\s{0,8}(?:Exception|Error|Unhandled|Uncaught|Failed|Fatal)\b")
+_FATAL: Final = lazy(r"Fatal Python error: ")
 _FAULT_BEFORE: Final = 6
 _MESSAGE_LINES: Final = 60
 _WRAPS: Final = 3
 _NOISE: Final = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One call, as the log shows it."""
-
-    file: str
-    line: int
-    function: str
-    source: str
-    """The code line beneath it, empty if the log shows none."""
-    number: int
-    """The log's line."""
-
-
-@dataclass(slots=True)
-class Raised:
-    """One exception with its frames."""
-
-    error_class: str | None
-    """As written, with the module; None if the log ends before it."""
-    message: list[Line] = field(default_factory=list)
-    """The exception line and what follows it, blank lines included."""
-    at: int = -1
-    """Index of the exception line in its stream."""
-    offset: int = 0
-    """Where the message begins in the exception line."""
-    frames: list[Frame] = field(default_factory=list)
-    """Outermost first."""
-    relation: Relation | None = None
-    """How it hangs on the exception before it in the same chain."""
-    lead: str = ""
-    """What the program said before `Traceback`, e.g. `Scheduler hit an exception:`."""
-    first: int = 0
-    last: int = 0
-    rank: str | None = None
-    source: str = ""
-    time: float | None = None
-    level: str | None = None
-    """Of the record that the traceback begins in."""
-    progress: str | None = None
-    """A progress bar on the header's line."""
-    cut_start: bool = False
-    cut_end: bool = False
-
-    @property
-    def text(self) -> str:
-        """The message up to its first blank line."""
-        return "\n".join(self.texts()).split("\n\n", 1)[0].rstrip()
-
-    def texts(self) -> list[str]:
-        """The message's lines, the first without its class."""
-        if not self.message:
-            return []
-        return [self.message[0].text[self.offset :], *(line.text for line in self.message[1:])]
 
 
 class Parser:
@@ -142,7 +85,7 @@ class Parser:
             elif self._frame(self._at)[0]:
                 self._body(line, "", cut_start=True, group=False)
             else:
-                if line.text.strip() and not _SEPARATOR.match(line.text):
+                if line.text.strip() and not _SEPARATOR().match(line.text):
                     self._relation = None
                 self.rest.append(self._at)
                 self._at += 1
@@ -152,7 +95,7 @@ class Parser:
         line = self.lines[self._at - 1] if self._at and self.rest[-1:] == [self._at - 1] else None
         if line is None or line.gap or line.fence:
             return ""
-        loud = line.level in ("ERROR", "CRITICAL", "FATAL") or _ANNOUNCES.match(line.text)
+        loud = line.level in ("ERROR", "CRITICAL", "FATAL") or _ANNOUNCES().match(line.text)
         return line.text if loud else ""
 
     @staticmethod
@@ -164,9 +107,9 @@ class Parser:
         return None
 
     def _frame(self, at: int) -> tuple[Frame | None, int]:
-        """The frame at a line and how many lines it takes; frames wrapped by a terminal are joined."""
+        """The frame at a line and the lines it takes; what a terminal wrapped is joined."""
         text = _untree(self.lines[at].text)
-        m = _FRAME.match(text) or _RICH.match(text)
+        m = _FRAME.match(text) or _RICH().match(text)
         taken = 1
         if m is None and _WRAPPED.match(text):
             for taken in range(2, 2 + _WRAPS):
@@ -327,7 +270,7 @@ class Parser:
                 or (line.own and line.own != own)
                 or _STOP.match(text)
                 or self._marker(text)
-                or _SEPARATOR.match(text)
+                or _SEPARATOR().match(text)
                 or "Traceback (most recent" in text
                 or self._frame(self._at)[0]
             ):
@@ -344,7 +287,7 @@ class Parser:
 def _fault(lines: list[Line]) -> tuple[Line, re.Match[str]] | None:
     """The line in which the interpreter names the fault."""
     for line in reversed(lines):
-        m = _FATAL.search(line.text)
+        m = _FATAL().search(line.text)
         if m:
             return line, m
     return None

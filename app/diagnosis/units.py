@@ -8,10 +8,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from app.diagnosis.envelopes import bodies
+from app.diagnosis.echoes import ECHO_WORDS
 from app.diagnosis.lines import Line
+from app.diagnosis.patterns import lazy
+from app.diagnosis.raised import Raised
 from app.diagnosis.streams import EXCEPTION, Stream
-from app.diagnosis.tracebacks import Parser, Raised
+from app.diagnosis.tracebacks import Parser
 
 Kind = Literal["raised", "said", "http"]
 
@@ -25,11 +27,9 @@ _NAMED: Final = re.compile(
 )
 _PRETTY: Final = ('"message"', "'message'", '"detail"', "'detail'", '"error"')
 """How a line of a pretty-printed error body begins."""
-_WHAT: Final = re.compile(r"\s{0,8}what\(\):\s{1,4}")
-_THROWN: Final = re.compile(
-    r"terminate called after throwing an instance of '(?P<cls>[^'\n]{1,200})'"
-)
-_ERROR_CODE: Final = re.compile(r"Error code: (\d{3})\b")
+_WHAT: Final = lazy(r"\s{0,8}what\(\):\s{1,4}")
+_THROWN: Final = lazy(r"terminate called after throwing an instance of '(?P<cls>[^'\n]{1,200})'")
+_ERROR_CODE: Final = lazy(r"Error code: (\d{3})\b")
 _FOLLOWING: Final = 12
 """Lines behind a record's first that may belong to its message."""
 
@@ -126,7 +126,7 @@ def of_line(stream: Stream, index: int) -> Unit:
     begin = len(first.text) - len(first.text.lstrip())
     error_class = None
     named = _NAMED.match(first.text)
-    what = _WHAT.match(first.text)
+    what = _WHAT().match(first.text)
     if named:
         error_class, begin = named["cls"], named.end()
     elif what:
@@ -150,7 +150,7 @@ def of_line(stream: Stream, index: int) -> Unit:
 
 def _thrown(stream: Stream, index: int) -> str:
     for line in stream.lines[max(0, index - 2) : index]:
-        m = _THROWN.search(line.text)
+        m = _THROWN().search(line.text)
         if m:
             return m["cls"]
     return "std::exception"
@@ -164,6 +164,8 @@ def of_bodies(stream: Stream, index: int) -> list[Unit]:
         "{" not in line.text and not start.startswith(_PRETTY)
     ):
         return []
+    from app.diagnosis.envelopes import bodies  # noqa: PLC0415  # most logs have none
+
     return [
         Unit(
             kind="http",
@@ -187,6 +189,8 @@ def of_answer(unit: Unit) -> list[Unit]:
     """The HTTP error bodies that a client's exception quotes."""
     if "{" not in unit.text or not unit.lines:
         return []
+    from app.diagnosis.envelopes import bodies  # noqa: PLC0415  # most logs have none
+
     return [
         Unit(
             kind="http",
@@ -207,7 +211,7 @@ def of_answer(unit: Unit) -> list[Unit]:
 
 
 def _code_before(text: str) -> int | None:
-    m = _ERROR_CODE.search(text)
+    m = _ERROR_CODE().search(text)
     return int(m[1]) if m else None
 
 
@@ -230,8 +234,14 @@ def units(parser: Parser, wanted: set[int]) -> list[Unit]:
         found.extend(answered)
         if answered and line.text.lstrip().startswith(("{", '"', "'", "data: {")):
             continue
-        if index in wanted or EXCEPTION.match(line.text.lstrip()) or "what()" in line.text:
+        echoes = any(word in line.text for word in ECHO_WORDS)
+        if (
+            index in wanted
+            or echoes
+            or EXCEPTION.match(line.text.lstrip())
+            or "what()" in line.text
+        ):
             unit = of_line(parser.stream, index)
-            if index in wanted or named(unit):
+            if index in wanted or echoes or named(unit):
                 found.append(unit)
     return found

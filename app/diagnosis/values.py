@@ -7,19 +7,20 @@ from app.diagnosis.causes import Draft
 from app.diagnosis.echoes import asynchronous
 from app.diagnosis.facts import Facts
 from app.diagnosis.fit import value
+from app.diagnosis.patterns import lazy
 from app.diagnosis.places import ENGINES, canonical, leaf
 
-_NAMED: Final = re.compile(
+_NAMED: Final = lazy(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,80}?)(?:\(\))?=(?P<value>'[^'\n]{0,300}'"
     r"|[+-]?\d[\d.]{0,40}(?![\w.])"
     r"|True\b|False\b|None\b)"
 )
-_TOKENS: Final = re.compile(r"\b(?P<name>[A-Z][a-z]{2,20}) tokens: (?P<n>\d{1,18})")
-_INNER: Final = re.compile(
+_TOKENS: Final = lazy(r"\b(?P<name>[A-Z][a-z]{2,20}) tokens: (?P<n>\d{1,18})")
+_INNER: Final = lazy(
     r"\b(?P<cls>[A-Z]\w{2,60}(?:Error|Exception))(?:\([^()\n]{0,300}\))?: (?P<text>[^\n]{1,1000})"
 )
-_NONE: Final = re.compile(r"'NoneType' object (?:has no attribute '(?P<attribute>\w+)'|is not)")
-_PROGRESS: Final = re.compile(r"(\d+/\d+) \[")
+_NONE: Final = lazy(r"'NoneType' object (?:has no attribute '(?P<attribute>\w+)'|is not)")
+_PROGRESS: Final = lazy(r"(\d+/\d+) \[")
 _MOST: Final = 24
 
 
@@ -27,14 +28,14 @@ def facts_in(message: str) -> dict[str, Any]:
     """`name=value` facts that the text of a message holds."""
     found: dict[str, Any] = {}
     if "=" in message or " tokens: " in message:
-        for m in _NAMED.finditer(message[:8_000]):
+        for m in _NAMED().finditer(message[:8_000]):
             if m["name"].isupper():
                 continue  # an environment variable that the message recommends
             name = m["name"].removeprefix("self.").removeprefix("decode_req.req.")
             found.setdefault(name, value(m["value"].rstrip(".")))
             if len(found) >= _MOST:
                 break
-        for m in _TOKENS.finditer(message[:8_000]):
+        for m in _TOKENS().finditer(message[:8_000]):
             found.setdefault(f"{m['name'].lower()}_tokens", int(m["n"]))
     return found
 
@@ -55,40 +56,48 @@ def derived(draft: Draft, facts: Facts, optional: frozenset[str]) -> dict[str, A
         first = other.unit
         found.setdefault("first_exception", f"{first.error_class}: {first.message}"[:300])
     for told in draft.match.values.values() if draft.match else ():
-        inner = _INNER.match(told[:4_000]) if isinstance(told, str) else None
+        inner = _INNER().match(told[:4_000]) if isinstance(told, str) else None
         if inner:
             found["inner"] = inner["text"].strip()
             found["inner_class"] = inner["cls"]
     _none(draft, facts, optional, found)
-    raised = draft.unit.raised
-    if (
-        raised
-        and raised.frames
-        and (draft.match is None or draft.match.record.package not in ENGINES)
-    ):
-        for frame in reversed(raised.frames):
-            package, path = canonical(frame.file)
-            if package in ENGINES:
-                found[f"deepest_{package}_frame"] = f"{path}::{leaf(frame.function)}"
-                break
+    if draft.match is None or draft.match.record.package not in ENGINES:
+        _deepest(draft, found)
     if draft.match and draft.match.record.condition and not draft.unit.message:
         found["condition"] = draft.match.record.condition.removeprefix("assert ")
     if "out of memory" in draft.unit.message.lower() and draft.unit.rank:
         found["failing_rank"] = draft.unit.rank
     if asynchronous(draft.unit.text):
         found["async"] = True
-    if raised and raised.progress:
-        progress = _PROGRESS.search(raised.progress)
-        if progress:
-            found["progress"] = progress[1]
-        if "avail_mem" in facts.values:
-            found["avail_mem"] = facts.values["avail_mem"]
+    _progress(draft, facts, found)
     return found
+
+
+def _deepest(draft: Draft, found: dict[str, Any]) -> None:
+    """Where the engine called what raised a library's error."""
+    raised = draft.unit.raised
+    for frame in reversed(raised.frames if raised else ()):
+        package, path = canonical(frame.file)
+        if package in ENGINES:
+            found[f"deepest_{package}_frame"] = f"{path}::{leaf(frame.function)}"
+            return
+
+
+def _progress(draft: Draft, facts: Facts, found: dict[str, Any]) -> None:
+    """How far it had come, where a progress bar stands on the traceback's line."""
+    raised = draft.unit.raised
+    if raised is None or not raised.progress:
+        return
+    progress = _PROGRESS().search(raised.progress)
+    if progress:
+        found["progress"] = progress[1]
+    if "avail_mem" in facts.values:
+        found["avail_mem"] = facts.values["avail_mem"]
 
 
 def _none(draft: Draft, facts: Facts, optional: frozenset[str], found: dict[str, Any]) -> None:
     """Which name of the code line was None, as far as the line and the engine's types tell."""
-    m = _NONE.search(draft.unit.message)
+    m = _NONE().search(draft.unit.message)
     raised = draft.unit.raised
     if m is None or raised is None or not raised.frames:
         return

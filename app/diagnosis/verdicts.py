@@ -1,17 +1,17 @@
 """Known, unknown, clean or cannot tell; and what is missing for a better answer."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
+from app.diagnosis.case import Case
 from app.diagnosis.causes import Group
 from app.diagnosis.exits import Exit
 from app.diagnosis.facts import Facts
-from app.diagnosis.findings import Case, exit_params
+from app.diagnosis.findings import exit_params
+from app.diagnosis.patterns import lazy
 from app.diagnosis.places import ENGINES, canonical
+from app.diagnosis.raised import Raised
 from app.diagnosis.result import Diagnosis, Evidence, Finding
-from app.diagnosis.tracebacks import Raised
 
 _ENTRIES: Final = {
     9: "process-killed",
@@ -30,7 +30,7 @@ FIRST_TRACEBACK: Final = (
 CHECK_ENV: Final = (
     "The output of `python3 -m sglang.check_env`: versions of torch, CUDA and the driver."
 )
-_RANK: Final = re.compile(r"rank (\d+(?:, \d+)*)")
+_RANK: Final = lazy(r"rank (\d+(?:, \d+)*)")
 
 
 def exit_findings(
@@ -69,7 +69,7 @@ def _telling(exits: Sequence[Exit]) -> Exit:
     best = next((e for e in exits if e.signal and e.said), None)
     best = best or next((e for e in exits if e.signal), exits[0])
     if any(e.by_kernel and e.signal == best.signal for e in exits):
-        best = replace(best, by_kernel=True)
+        best = best._replace(by_kernel=True)
     return best
 
 
@@ -88,7 +88,7 @@ def _add(finding: Finding, told: Exit, case: Case, *, alone: bool) -> None:
 def _sentence(told: Exit) -> str:
     if told.by_kernel:
         return "The kernel or the container runtime ended it because memory of the host ran out."
-    if told.signal == 9:  # noqa: PLR2004 - SIGKILL
+    if told.signal == 9:  # noqa: PLR2004  # that is SIGKILL
         return (
             f"Exit code {told.code}: SIGKILL, sent from outside. Mostly the kernel's or the"
             f" container's"
@@ -102,7 +102,10 @@ def _sentence(told: Exit) -> str:
 
 def _after(told: Exit) -> str:
     """An end that an error before it accounts for."""
-    return f"The process then ended with {told.name} (code {told.code}), in the clean-up after the error."
+    return (
+        f"The process then ended with {told.name} (code {told.code}), in the clean-up after the"
+        " error."
+    )
 
 
 def _fixes(told: Exit, case: Case) -> list[str]:
@@ -174,7 +177,7 @@ def _who(groups: Sequence[Group]) -> list[str]:
     for group in groups:
         for draft in group.drafts:
             if draft.echo and draft.echo.faulty and draft.echo.kind == "healthy-rank":
-                m = _RANK.match(draft.echo.faulty)
+                m = _RANK().match(draft.echo.faulty)
                 if m:
                     ranks[m[1]] = None
     if ranks:
@@ -227,7 +230,7 @@ def _summary(diagnosis: Diagnosis, root: Finding | None) -> str:
 
 def _first(message: str) -> str:
     line = message.split("\n", 1)[0]
-    return line if len(line) <= 200 else line[:199] + "…"  # noqa: PLR2004 - a line of a page
+    return line if len(line) <= 200 else line[:199] + "…"  # noqa: PLR2004  # a line of a page
 
 
 def engines_in(raised: Sequence[Raised]) -> set[str]:

@@ -3,12 +3,10 @@
 Each flag named here as SGLang's is one that the newest scanned release has; a test says so.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """What to do with a flag of vLLM."""
 
     flag: str | None

@@ -30,7 +30,7 @@ class Window:
 
 
 def window(
-    data: bytes | bytearray, start: int, size: int, line: int, kind: str, extra: int
+    data: bytes | bytearray, start: int, size: int, line: int, *, kind: str, extra: int
 ) -> Window:
     """Read what begins at a line.
 
@@ -87,13 +87,10 @@ def _traceback(reader: _Reader) -> None:
         if line is None:
             return
         text = line.text
-        if "Traceback (most recent call last" in text:
-            open_ += 1
+        change = _opens(text, open_)
+        if change > 0:
             after = 0
-        elif "above exception was" in text or "handling of the above exception" in text:
-            open_, after = max(open_, 1), 0
-        elif open_ > 0 and text[:1] not in (" ", "\t", "") and _ends(text):
-            open_ -= 1
+        open_ += change
         if open_ <= 0:
             after += 1
             if after > _AFTER or (line.own and after > 1):
@@ -104,6 +101,16 @@ def _traceback(reader: _Reader) -> None:
             others += 1
             if others > _BETWEEN * 8:
                 return
+
+
+def _opens(text: str, open_: int) -> int:
+    """Tracebacks that a line opens, or closes if it is negative; one that leads on opens none."""
+    if "Traceback (most recent call last" in text:
+        return 1
+    if "above exception was" in text or "handling of the above exception" in text:
+        return max(0, 1 - open_)
+    closes = open_ > 0 and text[:1] not in (" ", "\t", "") and _ends(text)
+    return -1 if closes else 0
 
 
 def _ends(text: str) -> bool:

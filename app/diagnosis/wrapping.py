@@ -17,13 +17,17 @@ _ENOUGH: Final = 2
 _SHARE: Final = 0.7
 """Of these, how many must go on in the next line."""
 _FRESH: Final = re.compile(
-    r"\s|$|\x1b|\[|\(|\{|Traceback|File \"|(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Warning)\b|During handling"
-    r"|The above exception|\d{4}-\d\d-\d\d|[IWEF]\d{4} |\d\d:\d\d:\d\d|```|[\w.-]+ +\| |INFO|WARN|ERROR|>"
+    r"\s|$|\x1b|[│╭╰├|+]|\[|\("
+    r"|\{|Traceback|File \"|(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Warning)\b|During handling"
+    r"|The above exception|\d{4}-\d\d-\d\d|[IWEF]\d{4} |\d\d:\d\d:\d\d|```|[\w.-]+ +\| |INFO|WARN"
+    r"|ERROR|>"
 )
 """How lines begin that are not the rest of another one."""
 
 
-_REST: Final = re.compile(r"[\w<>.]{1,80}\s*$|[\w./-]{0,120}\", line \d|[^\"]{0,8}, in [\w<>.]{1,80}\s*$")
+_REST: Final = re.compile(
+    r"[\w<>.]{1,80}\s*$|[\w./-]{0,120}\", line \d|[^\"]{0,8}, in [\w<>.]{1,80}\s*$"
+)
 """What is left of a frame."""
 
 
@@ -37,9 +41,7 @@ def width(lines: Sequence[str]) -> int | None:
         # the same traceback twice has the same longest line twice: a torn frame must prove it
         torn = all(i + 1 < len(lines) and _torn(lines[i], lines[i + 1]) for i in full)
         return longest if torn else None
-    going_on = sum(
-        i + 1 < len(lines) and _goes_on(lines[i], lines[i + 1]) for i in full
-    )
+    going_on = sum(i + 1 < len(lines) and _goes_on(lines[i], lines[i + 1]) for i in full)
     return longest if going_on >= len(full) * _SHARE else None
 
 

@@ -1,0 +1,137 @@
+"""How well a template explains a unit: its words, its class and its place, weighed together."""
+
+from typing import Final
+
+from app.diagnosis.fit import Fit, dense
+from app.diagnosis.index import TemplateRecord
+from app.diagnosis.places import canonical, leaf
+from app.diagnosis.units import Unit
+
+_LEAST: Final = 12
+"""Letters and digits of fixed text below which a message alone proves nothing."""
+_LEAST_SAID: Final = 14
+LEAST_INSIDE: Final = 24
+"""The same for a message that another one quotes."""
+_LEAST_ELSEWHERE: Final = 26
+"""The same where the traceback ends in another function than the template's."""
+_STATEMENT: Final = 4
+"""Lines that a statement goes on for; a traceback names one of them."""
+_LONG_VALUE: Final = 240
+_TYPED: Final = frozenset({"raise", "assert"})
+
+
+def by_library(unit: Unit, record: TemplateRecord) -> bool:
+    """Whether the innermost frame of the engine is a place of an error that a library raises."""
+    if unit.raised is None:
+        return False
+    for frame in reversed(unit.raised.frames):
+        package, path = canonical(frame.file)
+        if package == record.package:
+            return any(s[0] == path and leaf(s[1]) == leaf(frame.function) for s in record.sites)
+    return False
+
+
+def at_line(unit: Unit, record: TemplateRecord) -> bool:
+    """Whether some release has the record's statement at the line of the innermost frame."""
+    if unit.raised is None:
+        return False
+    frame = unit.raised.frames[-1]
+    _, path = canonical(frame.file)
+    return any(
+        site[0] == path
+        and any(
+            0 <= frame.line - line <= _STATEMENT for lines in site[2].values() for line in lines
+        )
+        for site in record.sites
+    )
+
+
+def same_source(record: TemplateRecord, source: str) -> bool:
+    """Whether the code line under a frame is (part of) the condition of a bare assert."""
+    line = dense(source).removeprefix("assert").strip("()\\,")
+    for word in ("and", "or"):
+        if source.startswith(f"{word} "):
+            line = line.removeprefix(word)
+    condition = dense(record.condition)
+    return bool(line) and (line in condition or line in condition.replace("cfg.", "self."))
+
+
+def bare(error_class: str) -> str:
+    """`torch.OutOfMemoryError` → `OutOfMemoryError`."""
+    return error_class.rpartition("::")[2].split("(", 1)[0].rpartition(".")[2]
+
+
+def placed(unit: Unit, record: TemplateRecord) -> bool:
+    """Whether the traceback ends in the file and function of one of the record's places."""
+    if unit.raised is None or not unit.raised.frames:
+        return False
+    frame = unit.raised.frames[-1]
+    _, path = canonical(frame.file)
+    name = leaf(frame.function)
+    return any(site[0] == path and leaf(site[1]) == name for site in record.sites)
+
+
+def judge(unit: Unit, record: TemplateRecord, got: Fit) -> float | None:
+    """How well a fit explains a unit; None if it does not."""
+    here = placed(unit, record)
+    same = bare(unit.error_class or "") == bare(record.error_class)
+    typed = record.kind in _TYPED
+    if got.weight < _LEAST and not (here and same):
+        return None
+    if unit.kind != "raised":
+        if unit.dump and not got.opens:
+            return None
+        if got.weight < (_LEAST_SAID if got.whole and got.closes else LEAST_INSIDE):
+            return None
+    if unit.kind == "raised" and not here and not _elsewhere(unit, record, got, same=same):
+        return None
+    score = float(got.weight)
+    score += _class_score(unit, record, same=same, typed=typed)
+    score += _place_score(unit, record, here=here)
+    score += 60.0 if got.opens else 0.0
+    score += 15.0 if got.whole and got.closes else 0.0
+    score -= 0.0 if got.whole else 20.0
+    score -= sum(20.0 for a, b in got.values if b - a > _LONG_VALUE)
+    if not record.parts[0] and got.values:
+        a, b = got.values[0]
+        score -= 60.0 if b - a > _LONG_VALUE or "\n" in unit.text[a:b] else 0.0
+    return score
+
+
+def _elsewhere(unit: Unit, record: TemplateRecord, got: Fit, *, same: bool) -> bool:
+    """Whether a message may be a template's although the traceback ends in another function.
+
+    It may have moved since, or been raised by compiled code; then its words have to tell more.
+    """
+    if record.kind not in _TYPED:
+        return got.weight >= LEAST_INSIDE and got.opens
+    frames = unit.raised.frames if unit.raised else []
+    if frames and leaf(frames[-1].function) in {leaf(s[1]) for s in record.sites}:
+        return same or got.weight >= LEAST_INSIDE
+    least = _LEAST_ELSEWHERE if frames else LEAST_INSIDE
+    return got.opens and got.whole and got.weight >= (least if same else least + 8)
+
+
+def _class_score(unit: Unit, record: TemplateRecord, *, same: bool, typed: bool) -> float:
+    if unit.kind == "http":
+        return 25.0 if record.kind == "http" else (-10.0 if record.kind == "log" else 15.0)
+    if unit.error_class is None:
+        return 5.0 if record.kind == "log" else 8.0 * typed
+    if record.kind == "log":
+        return -25.0
+    return (30.0 if same else -30.0) if typed else 0.0
+
+
+def _place_score(unit: Unit, record: TemplateRecord, *, here: bool) -> float:
+    if here:
+        return 60.0
+    if unit.raised is None or not unit.raised.frames or record.kind not in _TYPED:
+        return 0.0
+    frame = unit.raised.frames[-1]
+    package, _ = canonical(frame.file)
+    name = leaf(frame.function)
+    if any(leaf(site[1]) == name for site in record.sites):
+        return 30.0
+    if package not in ("", record.package) and not unit.raised.cut_end:
+        return -60.0
+    return 0.0
