@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Diagnose and print; the exit code is the verdict's."""
-    from app.diagnosis import inputs
     from app.diagnosis.catalog import open_matcher
+    from app.diagnosis.diagnose import diagnose_path, diagnose_stream
     from app.exceptions import BadInputError
     from app.settings import load_settings
 
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
     if args.file == "-":
         if sys.stdin.isatty():
             print("Paste the log, then press Ctrl-D.", file=sys.stderr)
-        result = inputs.diagnose_stream(sys.stdin.buffer, progress=progress, **options)
+        result = diagnose_stream(sys.stdin.buffer, progress=progress, **options)
     else:
-        result = inputs.diagnose_path(Path(args.file), progress=progress, **options)
+        result = diagnose_path(Path(args.file), progress=progress, **options)
     progress.end()
     if args.json:
         import json

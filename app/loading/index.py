@@ -18,9 +18,9 @@ from sqlmodel import Session, col, select
 
 from app.db import read_meta, session
 from app.diagnosis.catalog import POINTER
-from app.diagnosis.index import Contents, pack
 from app.diagnosis.literals import ENGINE, Literals
 from app.diagnosis.markers import MARKERS
+from app.diagnosis.packing import Contents, pack
 from app.exceptions import ReprobaseError
 from app.knowledge.entry_file import EntryFile, read_entry_files
 from app.loading.curated import ERRORS_DIR, curated_id
@@ -32,7 +32,6 @@ from app.wheels import open_wheel
 
 Progress = Callable[[str], None]
 _REWORDED: Final = ("reworded", "class-changed")
-_BATCH: Final = 50_000
 
 
 class SiteLike(Protocol):
@@ -175,7 +174,7 @@ def _releases(db: Session, settings: Settings, say: Progress) -> list[ReleaseSit
     found = []
     for row in rows:
         say(f"reading {row.package} {row.version}")
-        sites = db.exec(
+        sites: Sequence[Any] = db.exec(
             select(  # type: ignore[call-overload]  # more columns than the stubs list
                 Site.kind, Site.error_class, Site.template, Site.file, Site.function, Site.line,
                 Site.entry_id, Site.guards,

@@ -8,8 +8,8 @@ from typing import Any, Final
 from app.diagnosis.exits import SIGNALS
 from app.diagnosis.fit import weight
 from app.diagnosis.index import TemplateRecord, opening
+from app.diagnosis.judging import bare
 from app.diagnosis.markers import MARKERS
-from app.diagnosis.matcher import bare
 from app.diagnosis.places import leaf
 from app.knowledge.entry_file import EntryFile
 from app.scanner.templates import parse
