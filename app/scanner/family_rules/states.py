@@ -5,6 +5,7 @@ from typing import Final
 from app.scanner.family_rules.rule import ASSERT, LOG, NOT_LOG, Rule
 
 STATES: Final[tuple[Rule, ...]] = (
+    Rule("not-implemented", raises=r"^NotImplementedError$", unless=r"unknown|invalid|unsupported"),
     Rule(
         "malformed-data",
         raises=r"JSONDecode|^SyntaxError$|Unicode|Parse|Decod|Malformed|Corrupt",
@@ -22,16 +23,18 @@ STATES: Final[tuple[Rule, ...]] = (
         r"format .{0,20}(?:must|expected|should)| schema | regex | grammar |chat template|"
         r"unexpected (?:end|eof|token|char)|unterminated|"
         r"not (?:a )?valid (?:json|regex|utf|base64|url|yaml|python)| of the form |"
-        r"must be formatted|truncated|could not be (?:parsed|decoded)|(?:bad|invalid|"
+        r"non-hexadecimal|percent escape|base64|must be formatted|truncated|"
+        r"could not be (?:parsed|decoded)|(?:bad|invalid|"
         r"missing|truncated) header ",
         unless=r"fail(?:ed|ure)? to (?:remove|delete|clean)",
     ),
     Rule(
         "inconsistent-values",
-        r"mismatch|"
+        r"mismatch|conflicting|contradict|must be constant|"
         r"(?:does|do|did|must|should)(?: not|n.?t)? (?:match|agree|equal|correspond)|"
         r"must be (?:the )?(?:same|equal|identical)|disagree|inconsistent| differs? |"
-        r" different | differ | != | unequal|must (?:all )?match|must share|"
+        r" different | differ | != | unequal|must (?:all )?match|must share|(?:use|have|"
+        r"share) the same |"
         r"expected {}.{0,30}got {}|"
         r"expected {}.{0,20}found {}|not match|identical|diverge",
         unless=r"tolerance|max diff|reference|logits|output",
@@ -41,7 +44,7 @@ STATES: Final[tuple[Rule, ...]] = (
         "aborted",
         r"abort|cancel|shut(?:ting)? ?down| stopped |disconnect| terminated | killed |"
         r"retract| draining |giving up",
-        unless=r"failed to (?:abort|cancel|stop|kill|shut)",
+        unless=r"failed to|error",
     ),
     Rule(
         "wrong-result",
@@ -49,12 +52,23 @@ STATES: Final[tuple[Rule, ...]] = (
         r"differs? from (?:the )?(?:reference|baseline|expected)|"
         r"below (?:the )?(?:threshold|expected|minimum)|output(?:s)? (?:mismatch|differ)|"
         r"logits? (?:mismatch|differ)| score | regress|baseline|reference (?:path|output)|"
-        r"expected {?\S+ in (?:content|output|response|text|message)|expected \d\d\d .{0,60}got {}",
-        unless=r"must be|requires? ",
+        r"expected {?\S+ in (?:content|output|response|text|message)|"
+        r"should contain |expected .{1,40} to fail|_correct=|should be empty|"
+        r"expected \d\d\d .{0,60}got {}",
+        unless=r"must be|requires? |profile",
     ),
     Rule(
         "wrong-result",
-        checks=r"allclose|isnan|assert_close|torch\.equal|max_diff|diff <|\bscore\b",
+        checks=r"allclose|isnan|assert_close|torch\.equal|max_diff|diff <|\bscore\b|isfinite\(|"
+        r"\b(?:resp|response|res|result|results|choices)\b[.\[]",
+        unless=r"fail|error|none",
+    ),
+    Rule(
+        "operation-failed",
+        r"^ (?:\S+ ){0,6}failed (?:to|with|for|while|during|in|on) |"
+        r"^ (?:\S+ ){0,6}failed \S* ?{error}|"
+        r"^ error |error occurred| exited | crashed | died |did not (?:stop|start|exit|terminate)",
+        unless=r"failed to (?:find|locate|determine|resolve|infer|identify|derive|detect|get)",
     ),
     Rule("wrong-state", r" is (?:already )?closed | while | during |in progress", kinds=NOT_LOG),
     Rule(
@@ -62,16 +76,16 @@ STATES: Final[tuple[Rule, ...]] = (
         r"not (?:been |yet |been yet )?(?:initiali[sz]ed|set up|allocated|built|created|"
         r"prepared|bound|attached|configured|started|ready|populated|captured|enabled|"
         r"computed|resolved|installed|set|materialized|running|connected|open)|"
-        r"uninitiali[sz]ed| is none | are none | is null| is unset| unresolved|"
-        r"before (?:calling|using|the|it|\w+ing|\w+\(|any)|"
+        r"uninitiali[sz]ed| is none | are none | is null| is unset| unresolved| is incomplete|"
+        r"before (?:calling|using|it|any) |(?:must|should|prepare) .{1,50} before |no prepared |"
         r"must (?:run|be called|be initiali[sz]ed|be prepared|be built|be set|"
         r"be allocated|be loaded|be captured) before|"
-        r"call .{0,40} first|has(?: not|n.?t) been|have not been| before | first $|"
-        r"without an? |"
+        r"call .{0,40} first|has(?: not|n.?t) been|have not been| first $|"
+        r" without (?:an? )?\w+ metadata|"
         r"must be (?:called|initiali[sz]ed|loaded|created|built|started|prepared|"
         r"allocated|captured|resolved|bound)|"
-        r" missing ",
-        unless=r"missing {}|missing keys?",
+        r" not set | was not called",
+        unless=r"fail",
         kinds=NOT_LOG,
     ),
     Rule(
@@ -86,19 +100,26 @@ STATES: Final[tuple[Rule, ...]] = (
         r"has no (?:attribute|\w+)|"
         r"(?:does|do|did)(?: not|n.?t) (?:exist|contain|have|include|define|expose|appear|belong)|"
         r"no such|not (?:registered|in the|in |present|defined|exist|contain)| missing |"
-        r" no .{1,40} (?:for|found|with|matching|matches|matched|in|named) |unknown |"
-        r" lacks? | absent|no \w+ ",
+        r" no .{1,40} (?:found|matching|matches|matched|named|registered|available) | no {} |"
+        r" no .{1,40} for {}| no such |unknown |unregistered| lacks? | absent|undeclared|"
+        r"never been loaded|are not loaded| no .{1,40} loaded",
     ),
     Rule(
         "unset-state",
-        checks=r"\bself\.[\w.]+ is (?:not )?None|^not self\.\w+$|^self\.\w+$|getattr\(|"
-        r"hasattr\(|nullptr",
-        unless=r"unexpected|not found|already|cannot|while|fail|error",
-        kinds=NOT_LOG,
+        checks=r"\b\w+\.[\w.]+ is None|^not self\.\w+$|not hasattr\(|== nullptr",
+        unless=r"unexpected|not found|already|cannot|while|fail|error| only | still |must stay",
+        kinds=frozenset({"argparse", "http", "raise"}),
+    ),
+    Rule(
+        "unset-state",
+        checks=r"\b\w+\.[\w.]+ is not None|^self\.\w+$|^hasattr\(|!= nullptr",
+        unless=r"unexpected|not found|already|cannot|while|fail|error| only | still |must stay",
+        kinds=ASSERT,
     ),
     Rule(
         "wrong-state",
-        r" closed | while | during |in progress| still | busy| finished| state | after |"
+        r" closed | while | during |in progress| still | busy| finished| state |"
+        r"after (?:it|finaliz|close|shutdown|being)|"
         r"cannot .{1,60} (?:running|active)| idle|transition|called when| phase| in use|"
         r"not allowed| leased?|received .{1,30}(?:before|when|without)|pending|in-flight|"
         r" again ",
@@ -131,7 +152,17 @@ STATES: Final[tuple[Rule, ...]] = (
     ),
     Rule("wrong-length", checks=r"len\(", kinds=NOT_LOG),
     Rule("out-of-range", checks=r"^[\w.\[\]()' -]+ (?:<=|>=|<|>) [\w.\[\]()' -]+", kinds=NOT_LOG),
-    Rule("required-option", checks=r"^\w+ is (?:not )?None", kinds=NOT_LOG),
+    Rule(
+        "required-option",
+        checks=r"^\w+ is None",
+        kinds=frozenset({"argparse", "http", "raise"}),
+    ),
+    Rule("required-option", checks=r"^\w+ is not None", kinds=ASSERT),
+    Rule(
+        "unsupported-feature",
+        r" cannot (?:process|consume|serve|infer|apply|use|take|accept|represent|express|run)",
+        kinds=NOT_LOG,
+    ),
     Rule("invalid-choice", checks=r" (?:not )?in ", kinds=frozenset({"http", "raise", "argparse"})),
     Rule("inconsistent-values", checks=r"==|!=", kinds=NOT_LOG),
     Rule("internal-invariant", kinds=ASSERT),

@@ -2,19 +2,27 @@
 
 from typing import Final
 
-from app.scanner.family_rules.rule import LOG, Rule
+from app.scanner.family_rules.rule import LOG, NOT_LOG, Rule
 
 SURROUNDINGS: Final[tuple[Rule, ...]] = (
     Rule("invalid-choice", r"invalid choice"),
     Rule(
+        "operation-failed",
+        r"^ (?:\[ \S+ \] |\S+ ){0,2}{error} $",
+        checks=r"^except|\bexc?\b",
+        kinds=NOT_LOG,
+    ),
+    Rule(
         "deprecated-usage",
         r"deprecated| has been removed| have been removed| no longer supported|"
-        r" no longer exists| was renamed| been renamed| will be removed| was removed in|"
+        r" no longer exists| is retired| was renamed| been renamed| will be removed|"
+        r" was removed in|"
         r" obsolete| removed in version",
     ),
     Rule(
         "fallback",
-        r"retrying with | treat(?:ed)? as | keeps |fall(?:s|ing)? ?back|fell back|"
+        r"retrying with | auto set | auto-set | auto-select|will be ignored| is ignored|"
+        r" treat(?:ed)? as | keeps |fall(?:s|ing)? ?back|fell back|"
         r"fallback| disabl(?:e|es|ed|ing) |"
         r" ignor(?:e|es|ed|ing) | skip(?:s|ped|ping)? |overrid|overwrit| instead |"
         r"default(?:s|ing)? to | us(?:e|es|ing) (?:the )?default| clamp| round(?:ed|ing) |"
@@ -33,7 +41,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r" may degrade| may be | may cause| may lead| may affect| may not | may result|"
         r" might | could lead| could cause| accuracy (?:may|might|could)| degrad|"
         r"suboptimal|sub-optimal| not recommended| recommend| consider | experimental|"
-        r" slower | be slow| insecure| not tested| untested| be careful|"
+        r" slower | slow | insecure| not tested| untested| be careful|"
         r" for (?:better|best|optimal) | caution| is reduced",
         unless=r" fail(?:ed|ure|s)? ",
         kinds=LOG,
@@ -51,7 +59,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     Rule("timeout", raises=r"Timeout"),
     Rule(
         "timeout",
-        r"timed? ?out |timed-out| timeout after | timeout waiting| timeout while|"
+        r"timed[ -]out |times out | timeout after | timeout waiting| timeout while|"
         r" timeout exceeded| deadline |did not (?:\w+ ){1,4}(?:with)?in | watchdog|"
         r"no .{1,30} within {}|no output for {}|after {} ?s(?:econds)? ",
         unless=r"must be |should be |positive",
@@ -62,8 +70,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"version.{0,30}too (?:old|new)|version.{0,40}not supported|"
         r"unsupported .{0,40}version|version.{0,40}(?:required|incompatible)|"
         r"incompatible .{0,30}version|requires? .{0,60}version|needs? .{0,40}version |"
-        r" or newer | or later |requires? [\w .-]{1,40}>= ?v?\d|"
-        r"requires? [\w .-]{1,40}>= ?{}|upgrade |version.{0,30}expected|"
+        r" or newer | or later |requires? [\w .-]{1,40}>= ?v?\d+\.\d|"
+        r"upgrade |version.{0,30}expected|"
         r"expected .{0,40}version|newer version|older version|version {}.{0,20}is not |"
         r"(?:cuda|torch|pytorch|triton|python|flashinfer|transformers|driver|nccl|rocm) ?>= ?\d",
         unless=r"sm_?\d\d|capability|hopper|blackwell|ampere|version_?id|conversion|"
@@ -85,13 +93,17 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r" import failed|build failed|failed to (?:build|compile) |"
         r"cannot find .{1,30} package|unavailable import",
     ),
-    Rule("missing-dependency", checks=r"ImportError|ModuleNotFoundError", unless=r" version "),
+    Rule(
+        "missing-dependency",
+        checks=r"^except \(?(?:ImportError|ModuleNotFoundError)",
+        unless=r" version ",
+    ),
     Rule(
         "unsupported-hardware",
         r"compute capability|requires? (?:an? |the |at least |at minimum )?<hardware>|"
         r"needs? (?:an? |the )?<hardware>|"
         r"only (?:\w+ ){0,3}(?:on|for|with|in|by) (?:an? |the )?<hardware>|"
-        r"only supports? (?:the )?<hardware>|"
+        r"only supports? (?:the )?<hardware>|supports? (?:\w+ )?<hardware> only|"
         r"supported (?:only )?(?:on|by|for) (?:an? |the )?<hardware>|"
         r"available (?:only )?(?:on|for) (?:an? |the )?<hardware>|"
         r"implemented (?:only )?(?:on|for) (?:an? |the )?<hardware>|"
@@ -107,26 +119,27 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"cuda is not available|cuda (?:is )?unavailable|"
         r"<hardware> (?:or newer|or later|and above)|"
         r"not supported on (?:\w+ )?<hardware>|non-cuda |(?:hopper|blackwell|ampere)\+",
-        unless=r"must be on |same device|on the device|only supports? <number>",
+        unless=r"must be on |same device|on the device|only supports? <number>|error occurred",
     ),
     Rule(
         "unsupported-hardware",
-        r" support| requires | available | only | unavailable | need",
+        r" support| requires | available | only | unavailable | need| no kernel ",
         checks=r"\bis_(?:cuda|hip|npu|xpu|cpu|musa|mps|hpu|sm\d+|blackwell|hopper|"
         r"out_of_tree)\w*\(|_is_(?:cuda|hip|npu|xpu|cpu|sm\d+\w*)\b|"
         r"get_device_capability|get_device_sm|is_available\(\)|"
-        r"device_capability|is_\w*supported_arch",
-        unless=r"tensor|contiguous|dtype",
+        r"device_capability|is_\w*supported_arch|\bcapability\b",
+        unless=r"tensor|contiguous|dtype|error occurred",
     ),
     Rule("access-denied", raises=r"^PermissionError$|Unauthorized|Forbidden"),
     Rule(
         "access-denied",
         r"trust_remote_code|trust-remote-code|unauthorized|unauthorised| forbidden|"
-        r" permission|access denied|api[ _-]key|untrusted| escapes? |traversal|"
-        r"outside (?:of )?(?:the )?(?:allowed|root|base|workspace|{})|"
+        r" permission|access denied|api[ _-]key|untrusted| escapes? (?:the|its|from|out) |"
+        r"traversal|"
+        r"outside (?:of )?(?:the )?(?:allowed|root|base|workspace)|"
         r"not (?:in the )?allow(?:ed)?[ -]?list|"
         r"allowed (?:hosts?|domains?|paths?|local|media)|credential|"
-        r"unsafe (?:path|pickle|archive|tar|zip|url)| symlink|"
+        r"unsafe (?:path|pickle|archive|tar|zip|url)| symlink attack|"
         r"invalid .{0,12}token .{0,20}auth",
         unless=r"not support",
     ),
@@ -136,14 +149,15 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"no such file|<file> .{0,50}not found|"
         r"<file> .{0,50}(?:does not|doesn.?t|did not) exist|<file> .{0,30}is missing|"
         r"(?:not a|is no) (?:file|directory|folder|regular file)|"
-        r"(?:could not|cannot|unable to|failed to|can.?t) (?:find|locate|open) .{0,50}<file>|"
+        r"(?:could not|cannot|unable to|failed to|can.?t) (?:find|locate) .{0,50}<file>|"
         r" no .{0,40}<file> .{0,20}(?:found|exist|in |at |under )|missing .{0,30}<file> |"
         r"not found (?:at|under) {}| no .{0,40}weights found|must be an existing ",
     ),
     Rule(
         "file-not-found",
+        r"not (?:been )?found|exist|missing|no such| file | files | directory | path | no ",
         checks=r"(?:isfile|\.exists|isdir|is_file|is_dir)\(",
-        unless=r"already|overwrite",
+        unless=r"already|overwrite|not match",
     ),
     Rule(
         "communication-failure",
@@ -157,7 +171,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"fail(?:ed|ure) to (?:send|receive|recv|download|fetch|upload|bind|reach|forward|"
         r"broadcast|dispatch|push|pull|publish|signal|notify)\b|"
         r"could not (?:connect|reach|download|fetch|send|receive|bind)|"
-        r"cannot (?:connect|reach|download|fetch)|nccl error|bootstrap| socket|rdma|"
+        r"cannot (?:connect|reach|download|fetch)|nccl error|bootstrap (?:server|failed|"
+        r"request)| socket|rdma|"
         r"handshake|status code|status_code|http (?:error|status)|http {}|server returned|"
         r"peer .{0,20}(?:unreachable|failed|lost|closed|died)|download (?:\w+ )?failed|"
         r"zmq|grpc| port .{0,30}(?:in use|taken|not available|unavailable|occupied|free)|"
@@ -173,7 +188,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "weight-loading",
-        r"params_dict|checkpoint provides |"
+        r"params_dict|checkpoint (?:provides|carries|does not have|has factors)|"
         r"fail(?:ed|ure) to load .{0,40}(?:lora|adapter|weight|model|checkpoint|component|state)|"
         r"unexpected (?:\w+ ){0,2}keys?|missing (?:\w+ ){0,2}keys? |"
         r"(?:missing|unexpected|extra|unmapped|unconsumed|unused|unloaded|"
@@ -185,10 +200,11 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"checkpoint .{0,60}(?:missing|lacks|does not contain|incomplete|has no|"
         r"contains no|must contain|without)|"
         r"not loaded from |weight[ _]loader?|loading (?:the )?weights? |"
-        r"(?:not|never) loaded|update .{0,20}weights .{0,20}fail|fail.{0,30}weights|"
+        r"never loaded|weights? .{0,40}not loaded|was not loaded|"
+        r"update .{0,20}weights .{0,20}fail|fail.{0,30}weights|"
         r"no weights? |missing {}.{0,20}(?:weight|scale)|no parameter |state dict|"
         r"weights? (?:were|was|is|are) not ",
         unless=r"{shape}| shape| must be (?:set|provided|specified|positive|"
-        r"contiguous)|layout",
+        r"contiguous)|layout| requires? ",
     ),
 )

@@ -8,27 +8,85 @@ VALUES: Final[tuple[Rule, ...]] = (
     Rule(
         "incompatible-options",
         r"mutually exclusive|only one of |(?:specify|use|give|pass|set) only one |exactly one of|"
-        r"at most one of|not both|"
-        r"cannot be combined|both .{1,40} and .{1,40} cannot",
+        r"exactly one \S+ or |at most one of|not both|cannot be combined|cannot combine |"
+        r"come as a pair|cannot be mixed|"
+        r"both .{1,40} and .{1,40} cannot|both .{0,20}or both |(?:not|n.t) (?:yet )?compatible|"
+        r"incompatible with",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "incompatible-options",
+        checks=r"is (?:not )?None\) (?:==|!=|\^) \(\w",
+        unless=r"mismatch|not match",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "unset-state",
+        r" is not enabled| is unset| not constructed|(?:decoder|tower|"
+        r"encoder) is not loaded| not (?:been )?initiali[sz]ed|not yet initiali[sz]ed|"
+        r"uninitiali[sz]ed",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "required-option",
+        r" (?:is|are) required (?:for|when|if|to|with|by|in|unless)| (?:is|are) required $|"
+        r"must be (?:provided|specified|given|passed|supplied)(?! (?:as|in|with)\b)|"
+        r"missing required (?!attribute|method)|requires? both |requires? explicit|"
+        r"requires? an explicit",
+        unless=r"package|library|install|version",
+    ),
+    Rule(
+        "duplicate",
+        r"duplicate|must be unique|be unique|not unique| distinct |already (?:exist|"
+        r"registered|initiali|"
+        r"specified|in use|been|has|set|bound|defined|running|started|loaded|allocated)|"
+        r"(?:is|was|already) already ",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "wrong-result",
+        r"missing or invalid|non-finite| violations",
+        checks=r"isfinite|== 0$",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "out-of-range",
+        r"(?:must|should|needs?|requires?) (?:\S+ ){0,4}(?:positive|non-?negative|finite)|"
+        r"out of bounds|out of range|outside the valid range|larger than zero|"
+        r"should (?:not )?be (?:less|greater|smaller|larger) than|must be (?:less|greater|"
+        r"smaller) than|"
+        r"no positive ",
+        unless=r"power|multiple|memory|divid",
+    ),
+    Rule(
+        "out-of-range",
+        r"(?:requires?|supports?|needs?|must|expects?) .{0,50}(?:<=|>=|<|>) |"
+        r"needs? \d+\.\.|(?:at most|at least) (?:{}|\d)",
+        checks=r"^(?:not )?\(?[\w.]+ (?:<=|>=|<|>) [\w.]+(?: (?:<=|>=|<|>) [\w.]+)?\)?$",
+        unless=r"exceed|capacity|buffer|not support|support .{0,30}with|version|sm\d|\d-?d ",
         kinds=NOT_LOG,
     ),
     Rule("layout-or-device", checks=r"^(?:not )?[\w.\[\]]+\.(?:is_contiguous|IsContiguous)\(\)$"),
     Rule(
         "not-divisible",
-        r"divisible|multiples? of | aligned? |[-_]aligned? |alignment|misaligned|"
+        r"divisible|multiples? of |(?:be|not|stay|is|are|requires?|bytes?|\d+b?) aligned |"
+        r" align to | \S+-aligned | alignment |misaligned|whole number of|be even| even |"
         r"unaligned|power of two|power of 2|powers of | evenly | divides? | dividing ",
     ),
     Rule(
         "layout-or-device",
         r"contiguous| strides? |row-major|column-major|row major|column major|k-major|"
-        r"m-major|mn-major| pinned |same device|memory layout",
-        unless=r"dtype .{0,20}contiguous dtype",
+        r"m-major|mn-major| pinned |same device",
+        unless=r"dtype .{0,20}contiguous dtype|payload|contiguous \w+ (?:messages|ownership)|"
+        r"mismatch|number|"
+        r"capacity",
     ),
     Rule(
         "shape-mismatch",
         r" shapes? |[_-]shape |{shape}| \d-?d |"
         r"(?:one|two|three|four|five|six)-dimensional| \d-dimensional| dimensions? |"
-        r" dims? | ndim | rank-\d| rank \d |head_dim|head_size|hidden_size|head[ _]dims?|"
+        r" dims? | ndim | rank-\d tensor| rank \d | dim\d |head_dim|head_size|hidden_size|"
+        r"head[ _]dims?|"
         r"hidden dim|_dim=|last dim|broadcast(?:able|ed)? (?:to|with) |"
         r"must be (?:a )?(?:flattened )?\[ \w+(?: \S+){1,6} \]|must have \[ |"
         r" expected \( \w+(?: \S+){1,6} \)|"
@@ -47,19 +105,22 @@ VALUES: Final[tuple[Rule, ...]] = (
         r" stay <number>|"
         r"<number>-only|"
         r"must be 1-byte|floating[ -]point|scalar type",
-        unless=r"exceed|must (?:be )?match --",
+        unless=r"exceed|must (?:be )?match --|--\S*dtype|contradict|exports|quantizations|"
+        r"requires? .{0,40}"
+        r"(?:support|scales) ",
     ),
     Rule(
         "dtype-mismatch",
-        checks=r"\.dtype\b|dtype\(\)|is_type<|std::is_same|is_floating_point|"
-        r"element_type|[dD]type (?:==|!=|not in|in) ",
-        unless=r"exceed|too (?:large|small)|capacity",
+        checks=r"^(?:not |\(|any\(|all\(|const_expr\()*[\w.\[\]]+\.dtype\b|^[\w.]+dtype\(\)|"
+        r"^is_type<|"
+        r"^std::is_same|is_floating_point|element_type|[dD]type (?:==|!=|not in|in) ",
+        unless=r"exceed|too (?:large|small)|capacity|requires? .{0,30}scale|invalid .{0,20}family",
     ),
     Rule(
         "layout-or-device",
-        r"must be on |must (?:be|live|reside) (?:\w+ ){0,2}(?:cuda|cpu|gpu) |cuda tensor|"
+        r"must be on |must be (?:a |an |on )?(?:cuda|cpu|gpu) |cuda tensor|"
         r"cpu tensor|gpu tensor| on (?:the )?(?:cuda|cpu|gpu|host) |{device}|"
-        r"device mismatch| layout ",
+        r"device mismatch|layout (?:must|should)|(?:must|expects?) .{0,40} layout ",
         unless=r"unknown|invalid (?!device)|unsupported layout {}|layout {}|one of|support|"
         r"mismatch between",
         kinds=NOT_LOG,
@@ -67,6 +128,8 @@ VALUES: Final[tuple[Rule, ...]] = (
     Rule(
         "layout-or-device",
         checks=r"is_contiguous|IsContiguous|\.stride\(|\.is_cuda\b|\.device\b|is_pinned",
+        unless=r"fail|support",
+        kinds=NOT_LOG,
     ),
     Rule(
         "not-divisible",
@@ -76,10 +139,10 @@ VALUES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "capacity-exceeded",
-        r"exceed|too (?:large|long|many|big)|overflow| capacity|larger than|longer than|"
+        r"exceed|too (?:large|long|many|big)|overflow| capacity |larger than|longer than|"
         r"not enough |insufficient|only has |"
-        r"out of (?:slots|blocks|pages|space|budget|room)|"
-        r"can ?not allocate|more than the|no (?:more )?(?:free|"
+        r"out of (?:\w+ )?(?:slots|blocks|pages|space|budget|room)|contain enough |"
+        r"can ?not alloc|more than the|no (?:more )?(?:free|"
         r"available) (?:\w+ )?(?:slots?|blocks?|pages?|space|rows?|"
         r"request|worker)|"
         r"exhaust|(?:cannot|does not|doesn.?t|must|can.?t) (?:fit|hold) |"
@@ -87,20 +150,29 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"(?:buffer|pool|cache|workspace|budget|capacity|arena|allocat\w+|table|slab|"
         r"ring) (?:\S+ ){0,8}too small|"
         r"at most | limit |larger {} than|more .{1,40} than |"
-        r"maximum (?:of|allowed|supported|number|length|size|is)|shared memory .{0,30}|"
+        r"maximum (?:of|allowed|supported|number|length|size|is)|shared memory (?:usage|"
+        r"limit|size)|"
         r"allocation failed|does not fit|is shorter than|underflow|no room",
-        unless=r"must be (?:a |an )?(?:between|in \[|finite|positive|non-?negative)|unsupported in",
+        unless=r"must be (?:a |an )?(?:between|in \[|finite|positive|non-?negative)|"
+        r"unsupported in|than zero",
     ),
     Rule(
+        "out-of-range",
+        r"at least one ",
+        checks=r"^[\w.]+ < [\w.]+(?: \+ \w+)?$|^[\w.]+ >= (?!0|1)",
+    ),
+    Rule("empty-input", checks=r"^(?:not )?\(?len\([\w.]+\) (?:== 0|> 0|>= 1|< 1)", kinds=NOT_LOG),
+    Rule(
         "empty-input",
-        r" empty |non-empty|nonempty|at least one |at least 1 |"
+        r"^ no .{1,40} (?:loaded|left|remaining|decoded|generated) | empty |non-empty|"
+        r"nonempty|at least one |at least 1 |"
         r" no (?:\w+ ){0,2}(?:prompts?|requests?|images?|items|samples|data|tokens|"
         r"messages|inputs?|frames|records|rows|entries|texts?|audio|video|layers) |"
         r"(?:to|has|have|with|contains?|no|zero) (?:zero )?(?:frames|tokens|items|images|"
-        r"rows|samples|prompts) $",
+        r"rows|samples|prompts) $|(?:^| has| have) no (?:\w+ ){0,2}[a-z]+s (?:to \w+ )?$",
         unless=r"not empty .{0,20}cannot|at least one of|still|must be empty|"
         r"non-empty (?:list|string)|found|between|no (?:data|tokens) (?:path|"
-        r"type)",
+        r"type)|should be empty",
         kinds=NOT_LOG,
     ),
     Rule(
@@ -113,11 +185,15 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"out of range|out of bounds|out-of-bounds|out-of-range|non-negative|nonnegative|"
         r"cannot be (?:negative|zero|less|greater)|"
         r"must not be (?:negative|zero|less|greater)| positive |"
-        r"(?:must|should|expect|expected|expects|needs?|requires?) .{0,60}(?:>=|<=|>|<) ?-?\d|"
-        r" between {} and | between -?\d| in \[ ?-?\d|must lie |greater than|less than|"
-        r"smaller than|must be lower| finite |negative |at least {}|at least \d|"
+        r"(?:must be|should be|expects?|expected|needs?|requires?|"
+        r"got) (?:\S+ ){0,2}\S*(?:>=|<=|>|<) ?-?\d|"
+        r" between {} and | between -?\d| in (?:\[|\() \S+ \S+ (?:\]|\))|must lie |"
+        r"greater than|less than|"
+        r"smaller than|must be lower| finite |(?:be|is|are|contain) negative |at least {}|"
+        r"at least \d|"
         r"too (?:small|short|few|low|high)|not in range|"
-        r"invalid .{0,30}(?:index|rank|range)|> 0 |descending|ascending|must increase|"
+        r"invalid .{0,30}(?:index|rank|range)|> 0 |descending|ascending|decreasing|"
+        r"increasing|must increase|"
         r"monoton",
         unless=r"max(?:imum)? diff|tolerance|accuracy",
     ),
@@ -136,7 +212,7 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"bool|float|torch\.tensor|mapping|object|numpy) |"
         r"instance of |unexpected (?:\w+ ){0,2}type|"
         r"(?:unsupported|invalid|unknown|wrong|unrecognized) (?:\w+ ){0,3}type .{0,10}{type}|"
-        r"(?:got|found|received|type|not|but|have|has) {type}|{type} instead|"
+        r"(?:got|found|received|type|not) {type}|{type} instead|"
         r"must (?:all )?be (?:of )?type|type mismatch|must inherit|subclass of|"
         r"non-empty (?:list|string)|must be iterable|"
         r"is not (?:an? )?(?:str|string|int|list|dict|tensor|callable|mapping|tuple)\b|"
@@ -145,9 +221,13 @@ VALUES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "wrong-type",
-        checks=r"^(?:not |\()*(?:isinstance|issubclass|callable)\(|not isinstance\(|"
-        r"type\(\w+\) (?:is not|!=|is)\b",
-        unless=r"unsupported|unknown|not support|does not|length|only|requires? |not match",
+        r"must be |must return |must contain |must provide|should be |expect|{type}| got |"
+        r" not an? | instance|"
+        r" type | types | inherit| list| dict| str| mapping| tensor| invalid ",
+        checks=r"^not (?:\()?(?:isinstance|issubclass|callable)\(|not isinstance\(|"
+        r"^(?:isinstance|issubclass|callable)\([^()]*\)$|type\(\w+\) (?:is not|!=|is)\b",
+        unless=r"unsupported|unknown|not support|does not|length|only|requires? |not match|"
+        r"cannot resolve",
         kinds=NOT_LOG,
     ),
     Rule("duplicate", raises=r"FileExists|AlreadyExists|Duplicate"),
@@ -165,26 +245,27 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"lengths? .{0,60}(?:match|equal|same|differ|mismatch|expected|got|must be {})|"
         r"same (?:number|length|count|size)|"
         r"(?:count|length|len|batch size|number) mismatch|"
-        r"expected (?:exactly )?(?:{}|\d+|one|two|three|a single) .{0,40}got {|"
+        r"expected (?:exactly )?(?:{}|\d+|one|two|three|a single) (?!got|but)\w+ .{0,30}got {|"
         r"expected {count}|expected .{0,40}got {count}|"
         r"{count} (?:\w+ ){1,4}(?:for|but|expected|!=|vs|do|does|is|are)|"
         r"exactly (?:one|two|three|{}|\d+|1) |"
         r"must (?:have|contain) (?:exactly )?(?:{}|\d+|one) | one .{1,30} per |"
-        r"count .{0,40}(?:match|must|expected|!=|differ|got)|length of |lengths |"
+        r"counts? (?:mismatch|must|does|do|differ|!=|\(|{})|length of |lengths |"
         r"a single |batch[ _]size .{0,30}(?:match|must|expected)|equal length|"
         r"per-\w+ .{0,30}count|received {} .{0,30}for {}|cover {} of {}|length {}",
         unless=r"not support|only supports?|cannot",
     ),
     Rule(
         "wrong-length",
-        checks=r"len\([^()]*\)\s*(?:==|!=)|(?:==|!=) len\(",
-        unless=r"not support|only supports?|unknown|unexpected",
+        checks=r"len\([^()]*\)\s*(?:==|!=|<|>)|(?:==|!=) len\(",
+        unless=r"not support|only supports?|unknown|unexpected| match|differ|distilled|exceed|"
+        r"empty|too |format|truncated|path|reference|requires? |supports? ",
         kinds=NOT_LOG,
     ),
     Rule(
         "shape-mismatch",
         checks=r"\.(?:ndim|dim\(\)|ndim\(\)) (?:!=|==|<|>|not in|in) |"
-        r"\.shape(?:\[[^\]]*\])?\)? (?:!=|==) ",
+        r"\.shape(?:\[[^\]]*\])?\)? (?:!=|==) |\.size\(-?\d\) (?:!=|==) ",
         unless=r"support|exceed|empty|count|number|unknown|invalid|requires? \w+=",
         kinds=NOT_LOG,
     ),
