@@ -55,9 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the line; 0 it passes, 1 it is refused, 3 it cannot be told."""
+    from app.runs import from_command_line
     from app.settings import load_settings
 
     settings = load_settings()
+    from_command_line()
     if args.collect_flags:
         from app.services.preflight_flags import collect
 

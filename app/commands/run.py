@@ -24,9 +24,11 @@ def run(args: argparse.Namespace) -> int:
     """Run the steps; exit code 0 if all passed, 1 if one did not, 3 if nothing could be run."""
     from app.commands import running
     from app.runs.evidence import record_of
+    from app.runs.sandbox import from_command_line
     from app.settings import load_settings
 
     settings = load_settings()
+    from_command_line()
     [target] = running.find_targets([args.key], settings)
     subjects = running.subjects_of(target, args.on, settings)
     runs = []

@@ -34,12 +34,14 @@ def run(args: argparse.Namespace) -> int:
     from app.commands import running
     from app.exceptions import BadInputError
     from app.runs.evidence import evidence_path, read_evidence, record_of, write_evidence
+    from app.runs.sandbox import from_command_line
     from app.settings import load_settings
 
     jobs = args.jobs or os.cpu_count() or 1
     if jobs < 1:
         raise BadInputError(f"--jobs is {args.jobs}; it takes 1 or more.")
     settings = load_settings()
+    from_command_line()
     cancel = threading.Event()
 
     def verify(target: running.Target) -> "list[Run]":

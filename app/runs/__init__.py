@@ -12,12 +12,13 @@ from app.runs.requests import (
     release_subject,
     site_values,
 )
-from app.runs.sandbox import execute, stream
+from app.runs.sandbox import execute, from_command_line, stream
 
 __all__ = [
     "bytecode_dir",
     "claims_hold",
     "execute",
+    "from_command_line",
     "new_run_id",
     "passed",
     "place_values",

@@ -31,7 +31,19 @@ _GRACE: Final = 5.0
 _BLOCK: Final = 1 << 16
 _PASSED_ON: Final = ("LANG", "LC_ALL", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
 
+_ALLOW_UNWALLED: Final = "REPROBASE_ALLOW_UNWALLED"
+_permitted: set[str] = set()
+
 OnEvent = Callable[[Event], None]
+
+
+def from_command_line() -> None:
+    """Say that this process's runs are asked for on a command line, by the one who started it.
+
+    Only then does `REPROBASE_ALLOW_UNWALLED=1` count: engine code is run even where this machine
+    cannot wall it in. Runs that are asked for through the web never are.
+    """
+    _permitted.add(_ALLOW_UNWALLED)
 
 
 def execute(
@@ -248,7 +260,7 @@ class _Child:
 
 def _environment(answers: int) -> dict[str, str]:
     """A small environment: secrets of the caller do not travel, and runs are alike everywhere."""
-    kept = {k: os.environ[k] for k in _PASSED_ON if k in os.environ}
+    kept = {k: os.environ[k] for k in (*_PASSED_ON, *_permitted) if k in os.environ}
     return kept | {
         "PATH": os.environ.get("PATH", os.defpath),
         "PYTHONPATH": str(PROJECT_ROOT),

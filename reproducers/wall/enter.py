@@ -31,6 +31,8 @@ class Wall:
 
     enforced: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    open_to: list[str] = field(default_factory=list)
+    """What of the user's engine code could reach, each a reason to run none of it."""
 
     def attempt(self, name: str, measure: Callable[[], object]) -> bool:
         """Try a measure; note it as missing if this machine does not allow it."""
@@ -50,7 +52,8 @@ def enter(request: Request) -> Wall:
     """Put the wall up; see the package.
 
     Returns:
-        What is enforced around this process from now on.
+        What is enforced around this process from now on. No engine code may run behind a wall that
+        is `open_to` anything, unless the user asked for just that.
     """
     wall = Wall()
     view = filesystem.view_for(request)
@@ -74,6 +77,8 @@ def enter(request: Request) -> Wall:
         if uid >= privileges.FIRST_UID:
             name += " that nothing else runs as"
         wall.enforced.append(f"user: {name}, no capabilities, no new privileges")
+    else:
+        wall.open_to.append("the rights of the user who started it")
     _network_and_calls(wall, network=network)
     _files(wall, view, root=root, network=network, device=request.device)
     alone = uid >= privileges.FIRST_UID or privileges.in_own_user_namespace()
@@ -100,6 +105,7 @@ def _network_and_calls(wall: Wall, *, network: bool) -> None:
         wall.enforced.append("network: none, sockets are refused")
     else:
         wall.missing.append("not enforced: network")
+        wall.open_to.append("the network")
 
 
 def _files(wall: Wall, view: filesystem.View, *, root: bool, network: bool, device: str) -> None:
@@ -114,6 +120,7 @@ def _files(wall: Wall, view: filesystem.View, *, root: bool, network: bool, devi
     by = " and ".join([*(["a root of its own"] if root else []), *(["Landlock"] if locked else [])])
     if not by:
         wall.missing += ["not enforced: reads", "not enforced: writes"]
+        wall.open_to.append("files to read and to write")
         return
     wall.enforced.append(f"writes: the scratch folder alone (by {by})")
     wall.enforced.append(f"reads: the system, this Python, the runner and the wheel (by {by})")

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from reproducers.protocol import Event, Request, Result, dump
 from reproducers.wall import syscalls
@@ -17,6 +17,9 @@ from reproducers.wall.enter import enter
 
 Emit = Callable[[Event], None]
 Work = Callable[[Request, Emit], Result]
+ALLOW_UNWALLED: Final = "REPROBASE_ALLOW_UNWALLED"
+"""Set to 1 by a user who runs engine code though this machine cannot wall it in. The caller hands
+it on from a command line, never from the web."""
 
 
 def be_init(
@@ -27,8 +30,9 @@ def be_init(
     Args:
         request: what was asked.
         work: answers it.
-        control: a pipe that the worker does not get: `{"isolation"}`, then `{"ended"}`, or
-            `{"failed"}`.
+        control: a pipe that the worker does not get: `{"isolation"}`, then `{"ended"}`; or
+            `{"failed"}`; or `{"refused"}` where the wall has a gap and nobody asked to run all the
+            same (see `ALLOW_UNWALLED`).
         answers: the worker's pipe for events and the result.
         kept: one more descriptor that the worker needs.
         note: why there is no process namespace; None if there is one.
@@ -37,6 +41,7 @@ def be_init(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the keeper's way to stop is not ours
         _close_all_but(control, answers, *(() if kept is None else (kept,)))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        allowed = os.environ.get(ALLOW_UNWALLED) == "1"  # the wall empties the environment
         wall = enter(request)
         if note:
             wall.missing.append(note)
@@ -44,6 +49,9 @@ def be_init(
             wall.enforced.append("processes: a namespace of their own, none outlives the run")
         _die_with_parent()
         write_line(control, json.dumps({"isolation": wall.words()}))
+        if wall.open_to and not allowed:
+            write_line(control, json.dumps({"refused": _gap(wall.open_to)}))
+            os._exit(0)
         worker = os.fork()
         if worker == 0:
             os.close(control)
@@ -56,6 +64,13 @@ def be_init(
             write_line(control, json.dumps({"failed": f"{type(e).__name__}: {e}"}))
     finally:
         os._exit(0)
+
+
+def _gap(open_to: list[str]) -> str:
+    return (
+        f"this machine cannot keep engine code from {', '.join(open_to)}, so none was run; "
+        f"{ALLOW_UNWALLED}=1 before the command runs it all the same"
+    )
 
 
 def be_worker(request: Request, work: Work, answers: int) -> NoReturn:

@@ -121,6 +121,8 @@ class Watch:
     def _controlled(self, message: dict[str, Any]) -> None:
         self._isolation = message.get("isolation", self._isolation)
         self._ended = message.get("ended", self._ended)
+        if "refused" in message:
+            self._give_up("skipped", message["refused"])
         if "failed" in message:
             self._give_up("died", f"the wall could not be put up: {message['failed']}")
 

@@ -32,6 +32,8 @@ for measure in sys.argv[1].split(","):
         landlock.version = lambda: 0
     elif measure == "seccomp":
         seccomp.install = refuse
+    elif measure == "rights":
+        privileges.become = refuse
     elif measure == "user":
         privileges.readable_by_others = lambda _: False
 from reproducers.__main__ import main
@@ -63,8 +65,15 @@ REPRODUCER = """
 """
 
 
-def run_without(toys: Toys, measures: str, **options: Any) -> dict[str, Any]:
-    """Run a toy on a machine that lacks some measures; the result as a dict."""
+def run_without(toys: Toys, measures: str, allow: str = "", **options: Any) -> dict[str, Any]:
+    """Run a toy on a machine that lacks some measures; the result as a dict.
+
+    Args:
+        toys: makes the toy.
+        measures: what the machine lacks.
+        allow: value of the variable by which a user runs engine code all the same.
+        options: of the request.
+    """
     (toys.folder / "secret").write_text("x")
     engine = ENGINE.replace("<outside>", str(toys.folder / "outside"))
     engine = engine.replace("<secret>", str(toys.folder / "secret"))
@@ -74,7 +83,11 @@ def run_without(toys: Toys, measures: str, **options: Any) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-P", "-c", WITHOUT, measures],
             input=dump(replace(request, scratch=scratch)) + "\n",
-            env={"PYTHONPATH": str(PROJECT_ROOT), "PATH": os.defpath},
+            env={
+                "PYTHONPATH": str(PROJECT_ROOT),
+                "PATH": os.defpath,
+                "REPROBASE_ALLOW_UNWALLED": allow,
+            },
             capture_output=True,
             text=True,
             check=True,
@@ -117,11 +130,54 @@ def test_without_a_filter_the_namespace_still_takes_the_network_away(toys: Toys)
     assert "network: none, but for a loopback of its own" in answer["isolation"]
 
 
-def test_without_anything_the_result_says_so(toys: Toys) -> None:
-    answer = run_without(toys, "namespaces,landlock,seccomp,user")
+@pytest.mark.parametrize(
+    ("measures", "said"),
+    [
+        ("namespaces,landlock,seccomp,user", "the network"),
+        ("namespaces,seccomp", "the network"),
+        ("rights", "the rights of the user who started it"),
+        ("namespaces,landlock", "files to read and to write"),
+    ],
+)
+@pytest.mark.parametrize("allow", ["", "0", "yes"])
+def test_where_the_wall_has_a_gap_no_engine_code_runs(
+    toys: Toys, measures: str, said: str, allow: str
+) -> None:
+    engine = f"open({str(toys.folder / 'ran')!r}, 'w').close()\ndef check(n):\n    return {{}}\n"
+    toys.folder.chmod(0o777)
+    answer = run_without(toys, measures, allow, engine=engine)
+    assert answer["outcome"] == "skipped"
+    assert said in answer["reason"]
+    assert "REPROBASE_ALLOW_UNWALLED=1" in answer["reason"]
+    assert any(w.startswith("not enforced") for w in answer["isolation"])
+    assert not (toys.folder / "ran").exists()
+
+
+def test_who_asks_for_it_gets_a_run_without_a_wall_and_the_result_says_so(toys: Toys) -> None:
+    answer = run_without(toys, "namespaces,landlock,seccomp,user", "1")
+    assert answer["outcome"] == "returned"
     for what in ("network", "reads", "writes", "Landlock", "filter on system calls"):
         assert missing(answer, what), answer["isolation"]
     assert not any(w.startswith(("writes:", "reads:", "network:")) for w in answer["isolation"])
+
+
+def test_only_a_command_line_hands_the_users_wish_on() -> None:
+    """In a process of its own, since a command line is one for good."""
+    code = (
+        "from app.runs import from_command_line\n"
+        "from app.runs.sandbox import _environment\n"
+        "print('REPROBASE_ALLOW_UNWALLED' in _environment(3))\n"
+        "from_command_line()\n"
+        "print('REPROBASE_ALLOW_UNWALLED' in _environment(3))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"REPROBASE_ALLOW_UNWALLED": "1", "PYTHONPATH": str(PROJECT_ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_without_namespaces_what_detaches_itself_is_hunted_down(toys: Toys) -> None:
