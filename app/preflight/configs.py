@@ -22,15 +22,7 @@ from app.settings import DATA_DIR
 FILE: Final = "config.json"
 LIMIT: Final = 2 << 20
 """Bytes of a config.json; real ones have a few kilobytes, some list every layer."""
-PANEL: Final = (
-    "llama",
-    "qwen3_moe",
-    "qwen3_5_moe",
-    "deepseek_v3",
-    "deepseek_v32",
-    "gpt_oss",
-    "gemma3",
-)
+PANEL: Final = ("llama", "qwen3_moe", "qwen3_5_moe", "deepseek_v3")
 """Presets that stand for the kinds of models there are, where the name says nothing."""
 _ROOT: Final = DATA_DIR / "configs"
 _FP8: Final[dict[str, Any]] = {"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3"}

@@ -30,10 +30,10 @@ def rendered(command: Command, argv: Sequence[str], env: Mapping[str, str]) -> s
         prefix = " ".join(f"{k}={quoted(v)}" for k, v in {**command.env, **added}.items())
         return " ".join(part for part in (prefix, command.name, words) if part)
     before = " ".join(regex.sub(r"[\\^`][ \t]*\r?\n", " ", command.before).split())
-    wrapped = regex.match(r"(?:sudo |\S*/)?(?:docker|podman|nerdctl)\b", before)
-    if added and wrapped:
+    container = regex.search(r"(?<!\S)(?:\S*/)?(?:docker|podman|nerdctl)\s+run\b", before)
+    if added and container:
         options = " ".join(f"-e {k}={quoted(v)}" for k, v in added.items())
-        before = regex.sub(r"\brun\b", f"run {options}", before, count=1)
+        before = f"{before[: container.end()]} {options}{before[container.end() :]}"
     elif added:
         before = " ".join(f"{k}={quoted(v)}" for k, v in added.items()) + " " + before
     after = command.after.rstrip("|& \t") if command.after.rstrip().endswith("|") else command.after

@@ -145,9 +145,12 @@ def _over_panel(
     ]
     passing = next((i for i, o in enumerate(outcomes) if o.state == "pass"), None)
     agreed = len({o.key for o in outcomes}) == 1
-    if passing is None and not agreed:
+    if passing is not None:
+        before.line, before.last = lines[passing], outcomes[passing]
         return before, seen
-    after = examiner.examine(lines[passing or 0])
+    if not agreed:
+        return before, seen
+    after = examiner.examine(lines[0])
     after.findings = before.findings + after.findings
     return after, seen
 

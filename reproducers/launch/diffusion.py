@@ -12,6 +12,14 @@ ENTRY: Final = "sglang.multimodal_gen.runtime.entrypoints.cli.serve"
 _LEFT_OUT: Final = (
     "sglang.multimodal_gen.apps.webui",
     "sglang.multimodal_gen.runtime.launch_server",
+    "sglang.multimodal_gen.runtime.loader.comfyui_checkpoints",
+    "sglang.multimodal_gen.runtime.models.registry",
+    "sglang.multimodal_gen.runtime.models.sensenova_u1",
+    "sglang.multimodal_gen.runtime.pipelines_core.stages",
+    "sglang.multimodal_gen.runtime.vla",
+    "sglang.srt.managers",
+    "sglang.srt.models",
+    "sglang.srt.model_executor",
 )
 """What the server is started with: nothing of a check, and half of its packages."""
 

@@ -52,6 +52,10 @@ class HFValidationError(ValueError):
     """Not the name of a repository."""
 
 
+class RequestException(OSError):  # noqa: N818  # requests' own name
+    """A request over the network failed; none is ever made."""
+
+
 def _given(repo_id: Any) -> bool:
     return str(repo_id) in STORE.texts
 
@@ -198,5 +202,11 @@ CONTENTS: Final[dict[str, dict[str, Any]]] = {
     "huggingface_hub.errors": _ERRORS,
     "huggingface_hub.utils": {**_ERRORS, "logging": _Logging},
     "huggingface_hub.constants": _CONSTANTS,
+    "requests.exceptions": {
+        "RequestException": RequestException,
+        "ConnectionError": RequestException,
+        "HTTPError": RequestException,
+        "Timeout": RequestException,
+    },
 }
-"""What importers of the engine get for each module of huggingface_hub."""
+"""What importers of the engine get for each module of huggingface_hub, and of its transport."""

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,8 +72,40 @@ _DIFFUSION: Final = frozenset(
 """What the diffusion server's modules import."""
 
 
+_TORCH_PARTS: Final = (
+    "torch.distributed.fsdp",
+    "torch.distributed.tensor",
+    "torch.distributed._tensor",
+    "torch.distributed.checkpoint",
+    "torch.distributed._composable",
+)
+"""Parts of torch for sharded weights: seconds to import, and nothing of a check."""
+
+
 class LaunchUpstream(Upstream):
     """The wheel under test, with a reader of config.json in place of transformers."""
+
+    def __init__(self, root: Path, **options: Any) -> None:
+        super().__init__(root, **options)
+        self.left_out: tuple[str, ...] = _TORCH_PARTS
+        """Modules that the engine gets inert, with everything below them."""
+        self._parts: dict[str, types.ModuleType] = {}
+
+    def _import(
+        self,
+        name: str,
+        globals: Mapping[str, object] | None = None,  # noqa: A002  # the builtin's own signature
+        locals: Mapping[str, object] | None = None,  # noqa: A002  # same
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> types.ModuleType:
+        importer = str((globals or {}).get("__name__"))
+        if level == 0 and name.startswith(self.left_out) and self.ledger.is_engine(importer):
+            part = self._parts.setdefault(name, StandInModule(name, self.ledger))
+            if fromlist:
+                return part
+            name = name.partition(".")[0]
+        return super()._import(name, globals, locals, fromlist, level)
 
     def _module(self, name: str) -> types.ModuleType:
         if name.partition(".")[0] == "transformers" and name not in self._provided:
@@ -183,6 +215,12 @@ class Release:
             setattr(torch.compiler, name, _compile_nothing)
         torch.library.register_fake = _register_nothing
         self._named = gpu
+        # The compiler is only asked for settings and decorators.
+        for name in ("tensor", "fsdp"):
+            torch.distributed.__dict__.setdefault(
+                name, StandInModule(f"torch.distributed.{name}", self.upstream.ledger)
+            )
+        torch.__dict__["_dynamo"] = StandInModule("torch._dynamo", self.upstream.ledger)
         accelerator.pretend(platform_named(gpu))
         self.upstream.install()
         self.upstream.load("sglang.srt.utils.common", "sglang.srt.utils")
@@ -216,9 +254,7 @@ class Release:
 
     def leave_out(self, *modules: str) -> None:
         """Modules of the release that are not run: what is imported from them is a stand-in."""
-        for name in modules:
-            if name not in sys.modules and self.upstream.exists(name):
-                sys.modules[name] = StandInModule(name, self.upstream.ledger)
+        self.upstream.left_out = (*self.upstream.left_out, *modules)
 
     def _declare(self) -> None:
         version = pinned_transformers(self.root)

@@ -93,6 +93,8 @@ class Examiner:
             if step is None:
                 break
             change, line, outcome = step
+            if not finding["flags"]:
+                finding["flags"] = [f for f in change.flags if f.startswith("-")]
             finding["change"] = {"text": change.text, "argv": list(line.argv), "env": line.env}
         result.trials = self.trials
         return result
