@@ -61,7 +61,8 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"expected .{1,30} to be (?:set|provided)|must not be none|cannot be none|"
         r"should not be none|can.?t be none|"
         r"missing (?:the )?\S+ (?:field|argument|parameter|option|config)|"
-        r"(?:is|are) mandatory|must declare | pass --\S+ (?:<|{}|to)",
+        r"(?:is|are) mandatory|must declare |is missing (?:required )?(?:fields|keys|"
+        r"entries|parameters)| pass --\S+ (?:<|{}|to)",
         unless=r"must be set to|set to (?:{}|\d)|must be passed as",
     ),
     Rule(
@@ -80,15 +81,21 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         kinds=ASSERT,
     ),
     Rule(
+        "malformed-data",
+        r" data uri |url must |uri must |(?:not|be) (?:a )?valid json|base64 ",
+        kinds=NOT_LOG,
+    ),
+    Rule(
         "unmet-requirement",
         r"^ (?:\S+ ){1,8}(?:requires?|needs) ",
-        unless=r"before| first |initiali|must (?:match|equal)|the same | share |json| parse",
+        unless=r"before| first |initiali|must (?:match|equal)|the same | share |json| parse|"
+        r"not supported",
         kinds=NOT_LOG,
     ),
     Rule(
         "invalid-choice",
         r" must be | should be ",
-        checks=r"\bnot in [\[({]|^\w[\w.]* in [\[({]",
+        checks=r"\bnot in [\[({]|^\w[\w.]* in [\[({]| != '\w+'$",
         unless=r"the same|(?:must|should) be (?:enabled|disabled|set)",
         kinds=NOT_LOG,
     ),
@@ -121,6 +128,19 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"only .{1,60} (?:is|are) (?:currently )?supported .{0,20}(?:got|but) ",
     ),
     Rule(
+        "out-of-range",
+        r" invalid ",
+        checks=r"^(?:not )?\(?[\w.]+ (?:<=|>=|<|>) [\w.]+(?: (?:or|and) .*[<>].*)?\)?$",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "malformed-data",
+        r" invalid ",
+        checks=r"^except \(?(?:ValueError|TypeError|KeyError|json|binascii|Unicode)",
+        kinds=NOT_LOG,
+    ),
+    Rule("wrong-result", r" violations? ", kinds=NOT_LOG),
+    Rule(
         "invalid-choice",
         r"un(?:known|recogni[sz]ed|supported|handled|expected|registered) .{0,60}{|"
         r"un(?:known|recogni[sz]ed|supported|handled) .{0,60}[:=]|invalid .{0,60}{|"
@@ -137,9 +157,10 @@ SETTINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "unmet-requirement",
-        r" requires? | needs? | needed | required |"
+        r" requires? | needs? |(?<!not) needed (?:for|to|by) | required |"
         r"only (?:valid|allowed|meaningful|used|applicable) (?:when|if|with|for|in)|"
-        r"only (?:supported|available|implemented|works?) (?:when|if)|should be set to |"
+        r"only (?:supported|available|implemented|works?) (?:when|if)|should be (?:set to|"
+        r"attached|enabled|disabled) |"
         r"only applies to |"
         r"must be (?:enabled|on|disabled|off|set to|used|called with|built with) |"
         r"depends? on | expects? |"

@@ -67,7 +67,9 @@ STATES: Final[tuple[Rule, ...]] = (
         "operation-failed",
         r"^ (?:\S+ ){0,6}failed (?:to|with|for|while|during|in|on) |"
         r"^ (?:\S+ ){0,6}failed \S* ?{error}|"
-        r"^ error |error occurred| exited | crashed | died |did not (?:stop|start|exit|terminate)",
+        r"^ error |error occurred| exited | crashed | died |did not (?:stop|start|exit|"
+        r"terminate|return|produce|create)|"
+        r"(?:returned|produced) no ",
         unless=r"failed to (?:find|locate|determine|resolve|infer|identify|derive|detect|get)",
     ),
     Rule("wrong-state", r" is (?:already )?closed | while | during |in progress", kinds=NOT_LOG),
@@ -165,13 +167,13 @@ STATES: Final[tuple[Rule, ...]] = (
     ),
     Rule("invalid-choice", checks=r" (?:not )?in ", kinds=frozenset({"http", "raise", "argparse"})),
     Rule("inconsistent-values", checks=r"==|!=", kinds=NOT_LOG),
-    Rule("internal-invariant", kinds=ASSERT),
     Rule(
         "internal-invariant",
-        r"should (?:not|never|be|have)|unreachable| bug |invariant|impossible| leak|"
-        r"unexpected| internal | never | must |invalid|illegal|cannot | no ",
+        r"should (?:never|not happen)|^ internal |unreachable| bug |invariant|impossible|"
+        r" leak|double free|double-free|"
+        r"never happen|inconsisten",
     ),
-    Rule("internal-invariant", raises=r"AssertionError|RuntimeError"),
+    Rule("internal-invariant", unless=r"\w", kinds=ASSERT),
     Rule("risky-setting", kinds=LOG),
     Rule("operation-failed", kinds=frozenset({"http"})),
 )

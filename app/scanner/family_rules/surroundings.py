@@ -21,7 +21,9 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "fallback",
-        r"retrying with | auto set | auto-set | auto-select|will be ignored| is ignored|"
+        r"(?<!when)(?<!while)(?<!not)(?<!are)(?<!by)(?<!of) using |retrying with |"
+        r" auto set | auto-set |"
+        r" auto-select|will be ignored| is ignored|"
         r" treat(?:ed)? as | keeps |fall(?:s|ing)? ?back|fell back|"
         r"fallback| disabl(?:e|es|ed|ing) |"
         r" ignor(?:e|es|ed|ing) | skip(?:s|ped|ping)? |overrid|overwrit| instead |"
@@ -49,7 +51,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     Rule("out-of-memory", raises=r"OutOfMemory|^MemoryError$"),
     Rule(
         "out-of-memory",
-        r"out of memory| oom |not enough (?:\w+ ){0,3}memory|"
+        r"out of memory| oom |leaves? no .{0,20}memory|no .{0,20}memory (?:is )?left|"
+        r"not enough (?:\w+ ){0,3}memory|"
         r"insufficient (?:\w+ ){0,3}memory|memory (?:\w+ ){0,2}exhausted|"
         r"fail(?:ed|ure) to allocate |mem[-_]fraction[-_]static|"
         r"memory is (?:not enough|insufficient|too small)| not enough memory|"
@@ -83,7 +86,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "missing-dependency",
-        r"pip install|pip3 install|uv pip | not installed| please install| please build|"
+        r"pip install|pip3 install|uv pip | not installed| be installed | please install|"
+        r" please build|"
         r"(?:could not|cannot|failed to|unable to) import | not (?:built|compiled) with|"
         r" install .{1,40} (?:from|with|to|via|first)|"
         r"(?:package|library|extension)s? .{0,30}not (?:available|found|importable)|"
@@ -113,7 +117,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"were )?(?:found|available|detected|visible)|"
         r"(?:platform|device|gpu|hardware|cpu) (?:{} )?(?:does not|doesn.?t|cannot|do not) support|"
         r"(?:platform|device|gpu|hardware|cpu) (?:{} |type {} )?is not supported|"
-        r"current platform|this platform|"
+        r"current platform|supported on this platform|"
         r"(?:on|for) (?:this|the current) (?:device|platform|gpu|hardware)|"
         r"device capability|gpu architecture|must (?:be )?run on <hardware>|"
         r"cuda is not available|cuda (?:is )?unavailable|"
@@ -133,7 +137,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     Rule("access-denied", raises=r"^PermissionError$|Unauthorized|Forbidden"),
     Rule(
         "access-denied",
-        r"trust_remote_code|trust-remote-code|unauthorized|unauthorised| forbidden|"
+        r"trust_remote_code|trust-remote-code|unauthorized|unauthorised|403 forbidden|"
         r" permission|access denied|api[ _-]key|untrusted| escapes? (?:the|its|from|out) |"
         r"traversal|"
         r"outside (?:of )?(?:the )?(?:allowed|root|base|workspace)|"
@@ -184,7 +188,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"prefetch .{0,40}fail|"
         r"error .{0,30}(?:sending|receiving|connecting|downloading|fetching)|heartbeat|"
         r"websocket|mooncake .{0,30}fail|nixl .{0,20}transfer",
-        unless=r"must be |should be | requires? ",
+        unless=r"must be |should be | requires? | pars| decod",
     ),
     Rule(
         "weight-loading",

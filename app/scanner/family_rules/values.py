@@ -6,6 +6,11 @@ from app.scanner.family_rules.rule import NOT_LOG, Rule
 
 VALUES: Final[tuple[Rule, ...]] = (
     Rule(
+        "wrong-result",
+        r" nans? (?:detected|found|in|or)|contains? nan",
+        unless=r"must|support|pattern",
+    ),
+    Rule(
         "incompatible-options",
         r"mutually exclusive|only one of |(?:specify|use|give|pass|set) only one |exactly one of|"
         r"exactly one \S+ or |at most one of|not both|cannot be combined|cannot combine |"
@@ -31,7 +36,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         "required-option",
         r" (?:is|are) required (?:for|when|if|to|with|by|in|unless)| (?:is|are) required $|"
         r"must be (?:provided|specified|given|passed|supplied)(?! (?:as|in|with)\b)|"
-        r"missing required (?!attribute|method)|requires? both |requires? explicit|"
+        r" no .{1,30} specified |missing required (?!attribute|method)|requires? both |"
+        r"requires? explicit|"
         r"requires? an explicit",
         unless=r"package|library|install|version",
     ),
@@ -149,7 +155,9 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"(?:queue|pool|buffer|cache|table) (?:\S+ ){0,3}is full|context length|"
         r"(?:buffer|pool|cache|workspace|budget|capacity|arena|allocat\w+|table|slab|"
         r"ring) (?:\S+ ){0,8}too small|"
-        r"at most | limit |larger {} than|more .{1,40} than |"
+        r"at most | limit (?:of|is|exceeded|\() |(?:the|download|token|size) limit |"
+        r"larger {} than|more .{1,40} than (?:the )?(?:max|limit|allow|"
+        r"capacity|available|supported|{})|"
         r"maximum (?:of|allowed|supported|number|length|size|is)|shared memory (?:usage|"
         r"limit|size)|"
         r"allocation failed|does not fit|is shorter than|underflow|no room",
