@@ -8,8 +8,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from app.db import session
 from app.services.records import RunRecord
+from app.services.run_events import events_path
 from app.services.run_records import find_run
-from app.services.run_worker import events_path
 from app.settings import Settings
 
 _TICK = 0.1

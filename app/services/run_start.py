@@ -11,6 +11,7 @@ from app.models import Entry, Run
 from app.runs import new_run_id
 from app.runs.subjects import REFERENCE, newest_subject, read_releases
 from app.services.reproducers import ReproducerFile, find_reproducer
+from app.services.run_worker import fail_forgotten
 from app.settings import Settings
 from app.wheels import parse_release
 
@@ -41,10 +42,15 @@ def queue_runs(db: Session, entry: Entry, wanted: Wanted, settings: Settings) ->
         raise CannotTellError(
             f"{entry.slug or entry.id} has no reproducer, so there is nothing to run."
         )
-    waiting = db.exec(select(func.count()).select_from(Run).where(Run.state != "done")).one()
+    subject = checked_subject(entry, file, wanted.subject, settings)
+    touch(db, catalog=False)
+    db.flush()  # whoever else starts runs waits here until these are stored: counting is no race
+    waiting = _waiting(db)
+    if waiting >= MOST_WAITING and fail_forgotten(db, settings):
+        db.flush()
+        waiting = _waiting(db)
     if waiting >= MOST_WAITING:
         raise BusyError(f"{waiting} runs are waiting already; try again in a minute.")
-    subject = checked_subject(entry, file, wanted.subject, settings)
     steps = ("trigger", "fix") if wanted.step == "both" else (wanted.step,)
     rows = [
         Run(
@@ -61,8 +67,11 @@ def queue_runs(db: Session, entry: Entry, wanted: Wanted, settings: Settings) ->
     for row, other in zip(rows, reversed(rows), strict=True):
         row.pair = other.id if other is not row else None
         db.add(row)
-    touch(db, catalog=False)
     return rows
+
+
+def _waiting(db: Session) -> int:
+    return db.exec(select(func.count()).select_from(Run).where(Run.state != "done")).one()
 
 
 def checked_subject(entry: Entry, file: ReproducerFile, subject: str, settings: Settings) -> str:

@@ -4,14 +4,15 @@ A run's events are lines of a small file, so that every web worker of this machi
 its result is the row in the database. When the process ends, its runs are ended too and say so.
 """
 
-import json
+import contextlib
 import logging
 import os
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from sqlmodel import Session, select
 
@@ -19,16 +20,17 @@ from app.db import session, touch
 from app.exceptions import ReprobaseError
 from app.models import Entry, Run, utc_now
 from app.runs import execute, run_row
+from app.services.run_events import begin_events, events_path, owner_of, say, sweep_events
 from app.settings import Settings
 from reproducers.protocol import Device, Event, Step
 
 log = logging.getLogger(__name__)
 AT_ONCE = 2
-
-
-def events_path(settings: Settings, run_id: str) -> Path:
-    """Where the events of a run are written, a JSON line each."""
-    return settings.cache_dir / "state" / "runs" / f"{run_id}.jsonl"
+_NEW = timedelta(minutes=1)
+"""A row is stored a moment before its events begin."""
+_TRIES, _LONGEST_PAUSE = 12, 30.0
+_at_hand: set[str] = set()
+"""The runs that this process has taken and not yet finished."""
 
 
 class RunWorker:
@@ -38,21 +40,22 @@ class RunWorker:
         self._settings = settings
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="run")
         self._cancel = threading.Event()
+        self._mine: set[str] = set()
 
     def submit(self, run_ids: Iterable[str]) -> None:
         """Execute some waiting runs, one after the other."""
         ids = list(run_ids)
         for run_id in ids:
-            path = events_path(self._settings, run_id)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-            _say(path, "queued", "waiting for its turn", {"pid": os.getpid()})
+            self._mine.add(run_id)
+            _at_hand.add(run_id)
+            begin_events(self._settings, run_id)
         self._pool.submit(self._work, ids)
 
     def close(self) -> None:
         """End what runs, and wait for it."""
         self._cancel.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
+        _at_hand.difference_update(self._mine)
 
     def _work(self, ids: list[str]) -> None:
         for run_id in ids:
@@ -60,7 +63,29 @@ class RunWorker:
                 self._execute(run_id)
             except Exception:  # the row must not stay `running` whatever happens
                 log.exception("Run %s failed", run_id)
-                self._fail(run_id, "The site could not run this; its log says more.")
+                self._fail_in_the_end(run_id, "The site could not run this; its log says more.")
+            finally:
+                _at_hand.discard(run_id)
+                self._mine.discard(run_id)
+        with contextlib.suppress(ReprobaseError), session(self._settings) as db:
+            sweep_events(db, self._settings)
+
+    def _fail_in_the_end(self, run_id: str, reason: str) -> None:
+        """Write the failure down, again and again while the database does not take it.
+
+        If it never does, `fail_forgotten` finds the row.
+        """
+        pause = 0.5
+        for _ in range(_TRIES):
+            try:
+                self._fail(run_id, reason)
+            except Exception:  # whatever it is, the next try may succeed
+                log.exception("Run %s could not be marked as failed yet", run_id)
+            else:
+                return
+            if self._cancel.wait(pause):
+                return
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _execute(self, run_id: str) -> None:
         from app.runs.plan import plan, runnable  # noqa: PLC0415  # a start need not wait for it
@@ -79,7 +104,7 @@ class RunWorker:
                 cast("Step", run.step),
                 self._settings,
                 device=cast("Device", run.device),
-                on_progress=lambda text: _say(path, "progress", text),
+                on_progress=lambda text: say(path, "progress", text),
             )
         except ReprobaseError as e:
             self._fail(run_id, str(e), outcome="skipped")
@@ -106,29 +131,44 @@ class RunWorker:
             run.state = "done"
             db.add(run)
             touch(db, catalog=False)
-        _say(events_path(self._settings, run_id), "done", reason)
+        say(events_path(self._settings, run_id), "done", reason)
 
     def _finish(self, row: Run, path: Path) -> None:
         with session(self._settings) as db:
             db.merge(row)
             touch(db, catalog=False)
-        _say(path, "done", row.reason or row.outcome or "")
+        say(path, "done", row.reason or row.outcome or "")
 
 
 def end_forgotten(settings: Settings) -> int:
-    """Mark runs of a process that is gone as ended; returns how many there were."""
-    ended = 0
+    """Mark runs that nobody works on as ended and sweep old events; returns how many there were."""
     with session(settings) as db:
-        for run in db.exec(select(Run).where(Run.state != "done")):
-            if not _watched(events_path(settings, run.id)):
-                run.state = "done"
-                run.outcome = "died"
-                run.reason = "The site was stopped while this was waiting or running."
-                db.add(run)
-                ended += 1
-        if ended:
-            touch(db, catalog=False)
+        sweep_events(db, settings)
+        return fail_forgotten(db, settings)
+
+
+def fail_forgotten(db: Session, settings: Settings) -> int:
+    """The same in an open session, which the caller commits; events stay."""
+    ended = 0
+    for run in db.exec(select(Run).where(Run.state != "done")):
+        owner = owner_of(settings, run.id)
+        ours = owner == os.getpid()
+        if (run.id in _at_hand) if ours else (owner is not None or _is_new(run)):
+            continue
+        run.state = "done"
+        run.outcome = "died"
+        run.reason = "The site was stopped while this was waiting or running."
+        db.add(run)
+        ended += 1
+    if ended:
+        touch(db, catalog=False)
     return ended
+
+
+def _is_new(run: Run) -> bool:
+    """Whether a waiting run was stored just now, so that its process may not have taken it yet."""
+    started = run.started_at if run.started_at.tzinfo else run.started_at.replace(tzinfo=UTC)
+    return run.state == "queued" and utc_now() - started < _NEW
 
 
 def _waiting(db: Session, run_id: str) -> Run:
@@ -145,24 +185,5 @@ def _entry(db: Session, run: Run) -> Entry:
     return entry
 
 
-def _watched(path: Path) -> bool:
-    """Whether the process that took a run is still there."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            pid = int(json.loads(file.readline())["data"]["pid"])
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return pid != os.getpid()
-
-
 def _pass_on(path: Path, event: Event) -> None:
-    _say(path, event.event, event.text, event.data)
-
-
-def _say(path: Path, event: str, text: str, data: dict[str, Any] | None = None) -> None:
-    line = json.dumps({"event": event, "text": text, "data": data or {}}, default=repr)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    say(path, event.event, event.text, event.data)

@@ -14,6 +14,8 @@ from reproducers.wall import limits
 
 MAX_LINE: Final = 8 << 20
 MAX_EVENTS: Final = 10_000
+MAX_EVENT_BYTES: Final = 4 << 20
+"""Of all events of a run together; they are kept in a file and sent to whoever looks on."""
 _TICK: Final = 0.1
 _BLOCK: Final = 1 << 16
 _GONE: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -50,6 +52,7 @@ class Watch:
         self._pending = {answers: b"", control: b""}
         self._started = time.monotonic()
         self._events = 0
+        self._event_bytes = 0
         self._isolation: list[str] = []
         self._result: Result | None = None
         self._outcome: Outcome | None = None
@@ -133,9 +136,12 @@ class Watch:
             return
         if isinstance(message, Result):
             self._result = self._result or message
-        elif self._events < MAX_EVENTS:
-            self._events += 1
-            self._send(dump(message))
+            return
+        text = dump(message)
+        self._events += 1
+        self._event_bytes += len(text.encode("utf-8", "replace"))
+        if self._events <= MAX_EVENTS and self._event_bytes <= MAX_EVENT_BYTES:
+            self._send(text)
 
     def _look_at(self, pids: list[int]) -> None:
         """Bounds over all processes of the run together."""
