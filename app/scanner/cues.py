@@ -134,10 +134,10 @@ def _atom(cue: str, i: int) -> tuple[list[str], str, int]:
     if char == "[":
         return [""], "", cue.index("]", i + 2) + 1
     if char == "(":
-        ahead = cue.startswith(("(?!", "(?="), i)
+        around = cue.startswith(("(?!", "(?=", "(?<"), i)
         start = i + 3 if cue.startswith("(?", i) else i + 1
         pieces, end = _alternatives(cue, start)
-        return ([""] if ahead else pieces), "", end + 1
+        return ([""] if around else pieces), "", end + 1
     return [""], "" if char in ".^$" else char, i + 1
 
 

@@ -47,6 +47,7 @@ def test_a_template_becomes_plain_words_and_telling_holes(template: str, text: s
         (r"must be \[ \d", ("must be [ ",)),
         (r"colou?r{2}s", ("colo",)),
         (r"x(?! y)long", ("long",)),
+        (r"(?<!y)long", ("long",)),
         (r"\bfile [abc]+ gone", ("file ",)),
     ],
 )

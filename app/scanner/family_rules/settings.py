@@ -36,7 +36,8 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"cannot (?:use|combine|mix|enable|specify|set) .{1,60} (?:with|and|together|when|while)|"
         r"does not support --|not supported together| together | not both|"
         r"both .{1,40} and .{1,60}(?:set|specified|provided|enabled|cannot)|"
-        r"cannot be combined|should not pass|must not pass|not be passed|"
+        r"cannot be combined|should not pass|must not pass|should not be (?:provided|"
+        r"passed|set|given|used)|not be passed|"
         r"--[\w-]+ .{0,40}(?:cannot|can not|must not|is not allowed|not be used)|"
         r"doesn.?t support --|do not support --|either .{1,40} or .{1,40} not both|"
         r"at most one of|exactly one of|disallows|"
@@ -57,7 +58,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r" not (?:provided|specified) |"
         r" no .{1,30} (?:was |were )?(?:provided|specified|given|configured) |"
         r"at least one of|requires? (?:either|explicit|an? explicit)|"
-        r"should be (?:provided|specified|given|passed|set) |"
+        r"should be (?:provided|specified|given|passed|set) (?!to )|"
         r"expected .{1,30} to be (?:set|provided)|must not be none|cannot be none|"
         r"should not be none|can.?t be none|"
         r"missing (?:the )?\S+ (?:field|argument|parameter|option|config)|"
@@ -70,7 +71,8 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r" requires? | needs? | missing | expects? | must | received no |required",
         checks=r"\bis None\b|^'\w+' not in |^not \w+$| not in \w*(?:config|args|kwargs|payload|"
         r"body)$",
-        unless=r"initiali|before|prepare|first |build|captur|not support|call ",
+        unless=r"initiali|before|prepare|first |build|captur|not support|call |=true|=false|={}|"
+        r"quantization $",
         kinds=frozenset({"argparse", "http", "raise"}),
     ),
     Rule(
@@ -82,7 +84,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "malformed-data",
-        r" data uri |url must |uri must |(?:not|be) (?:a )?valid json|base64 ",
+        r" hex digest| data uri |url must |uri must |(?:not|be) (?:a )?valid json|base64 ",
         kinds=NOT_LOG,
     ),
     Rule(
@@ -105,7 +107,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"supports? (?:exactly|one|only|a single|single) |(?:serves?|accepts?|handles?|"
         r"takes) only |"
         r"^ only .{1,60} (?:is|are) (?:currently )?supported|can(?:not| t) use |"
-        r"does not apply |are handled by |"
+        r"does not apply |does not serve |are handled by |"
         r"(?:does|do|did)(?: not|n.?t) (?:currently |yet |natively )?(?:support|allow|"
         r"accept|handle|provide|implement)|"
         r"only (?:currently )?supports? |currently (?:only )?supports? |supports? only |"
@@ -129,7 +131,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "out-of-range",
-        r" invalid ",
+        r" invalid | bad ",
         checks=r"^(?:not )?\(?[\w.]+ (?:<=|>=|<|>) [\w.]+(?: (?:or|and) .*[<>].*)?\)?$",
         kinds=NOT_LOG,
     ),

@@ -5,7 +5,11 @@ from typing import Final
 from app.scanner.family_rules.rule import ASSERT, LOG, NOT_LOG, Rule
 
 STATES: Final[tuple[Rule, ...]] = (
-    Rule("not-implemented", raises=r"^NotImplementedError$", unless=r"unknown|invalid|unsupported"),
+    Rule(
+        "not-implemented",
+        raises=r"^NotImplementedError$",
+        unless=r"unknown|invalid|unsupported|not registered",
+    ),
     Rule(
         "malformed-data",
         raises=r"JSONDecode|^SyntaxError$|Unicode|Parse|Decod|Malformed|Corrupt",
@@ -44,7 +48,7 @@ STATES: Final[tuple[Rule, ...]] = (
         "aborted",
         r"abort|cancel|shut(?:ting)? ?down| stopped |disconnect| terminated | killed |"
         r"retract| draining |giving up",
-        unless=r"failed to|error",
+        unless=r" failed|error",
     ),
     Rule(
         "wrong-result",
@@ -53,7 +57,7 @@ STATES: Final[tuple[Rule, ...]] = (
         r"below (?:the )?(?:threshold|expected|minimum)|output(?:s)? (?:mismatch|differ)|"
         r"logits? (?:mismatch|differ)| score | regress|baseline|reference (?:path|output)|"
         r"expected {?\S+ in (?:content|output|response|text|message)|"
-        r"should contain |expected .{1,40} to fail|_correct=|should be empty|"
+        r"should contain |should fail |expected .{1,40} to fail|_correct=|should be empty|"
         r"expected \d\d\d .{0,60}got {}",
         unless=r"must be|requires? |profile",
     ),
@@ -72,13 +76,20 @@ STATES: Final[tuple[Rule, ...]] = (
         r"(?:returned|produced) no ",
         unless=r"failed to (?:find|locate|determine|resolve|infer|identify|derive|detect|get)",
     ),
+    Rule(
+        "internal-invariant",
+        r"should (?:never|not happen)|^ internal |unreachable| bug |invariant|impossible|"
+        r" leak|double free|double-free|"
+        r"never happen|inconsisten",
+    ),
     Rule("wrong-state", r" is (?:already )?closed | while | during |in progress", kinds=NOT_LOG),
     Rule(
         "unset-state",
         r"not (?:been |yet |been yet )?(?:initiali[sz]ed|set up|allocated|built|created|"
         r"prepared|bound|attached|configured|started|ready|populated|captured|enabled|"
         r"computed|resolved|installed|set|materialized|running|connected|open)|"
-        r"uninitiali[sz]ed| is none | are none | is null| is unset| unresolved| is incomplete|"
+        r"uninitiali[sz]ed| is none | are none | is null|^ null | is unset| unresolved|"
+        r" is incomplete|"
         r"before (?:calling|using|it|any) |(?:must|should|prepare) .{1,50} before |no prepared |"
         r"must (?:run|be called|be initiali[sz]ed|be prepared|be built|be set|"
         r"be allocated|be loaded|be captured) before|"
@@ -104,6 +115,7 @@ STATES: Final[tuple[Rule, ...]] = (
         r"no such|not (?:registered|in the|in |present|defined|exist|contain)| missing |"
         r" no .{1,40} (?:found|matching|matches|matched|named|registered|available) | no {} |"
         r" no .{1,40} for {}| no such |unknown |unregistered| lacks? | absent|undeclared|"
+        r"not declared|"
         r"never been loaded|are not loaded| no .{1,40} loaded",
     ),
     Rule(
@@ -124,7 +136,7 @@ STATES: Final[tuple[Rule, ...]] = (
         r"after (?:it|finaliz|close|shutdown|being)|"
         r"cannot .{1,60} (?:running|active)| idle|transition|called when| phase| in use|"
         r"not allowed| leased?|received .{1,30}(?:before|when|without)|pending|in-flight|"
-        r" again ",
+        r"cannot be called ",
         kinds=NOT_LOG,
     ),
     Rule(
@@ -133,12 +145,18 @@ STATES: Final[tuple[Rule, ...]] = (
         unless=r"fail|error",
         kinds=NOT_LOG,
     ),
+    Rule(
+        "unsupported-feature",
+        r" cannot (?:process|consume|serve|infer|apply|use|take|accept|represent|express|"
+        r"run|read|crop|bound)",
+        kinds=NOT_LOG,
+    ),
     Rule("not-implemented", raises=r"^NotImplementedError$"),
     Rule(
         "operation-failed",
         r" fail(?:ed|ure|s|ing)? | error |{error}| exception|crash|"
         r"exit(?:ed)? (?:with|code)| unable to | could not |"
-        r"returned (?:an )?(?:error|non-?zero|invalid)|error:| raised | died |wrong|"
+        r"returned (?:an )?(?:error|non-?zero|invalid)|error:| raised | died |"
         r"unhandled",
     ),
     Rule(
@@ -160,19 +178,8 @@ STATES: Final[tuple[Rule, ...]] = (
         kinds=frozenset({"argparse", "http", "raise"}),
     ),
     Rule("required-option", checks=r"^\w+ is not None", kinds=ASSERT),
-    Rule(
-        "unsupported-feature",
-        r" cannot (?:process|consume|serve|infer|apply|use|take|accept|represent|express|run)",
-        kinds=NOT_LOG,
-    ),
     Rule("invalid-choice", checks=r" (?:not )?in ", kinds=frozenset({"http", "raise", "argparse"})),
     Rule("inconsistent-values", checks=r"==|!=", kinds=NOT_LOG),
-    Rule(
-        "internal-invariant",
-        r"should (?:never|not happen)|^ internal |unreachable| bug |invariant|impossible|"
-        r" leak|double free|double-free|"
-        r"never happen|inconsisten",
-    ),
     Rule("internal-invariant", unless=r"\w", kinds=ASSERT),
     Rule("risky-setting", kinds=LOG),
     Rule("operation-failed", kinds=frozenset({"http"})),

@@ -57,7 +57,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"fail(?:ed|ure) to allocate |mem[-_]fraction[-_]static|"
         r"memory is (?:not enough|insufficient|too small)| not enough memory|"
         r"cannot allocate memory| allocat(?:e|ion) .{0,30}bytes failed",
-        unless=r"must be |should be ",
+        unless=r"must be |should be | can oom|may ",
     ),
     Rule("timeout", raises=r"Timeout"),
     Rule(
@@ -179,7 +179,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"request)| socket|rdma|"
         r"handshake|status code|status_code|http (?:error|status)|http {}|server returned|"
         r"peer .{0,20}(?:unreachable|failed|lost|closed|died)|download (?:\w+ )?failed|"
-        r"zmq|grpc| port .{0,30}(?:in use|taken|not available|unavailable|occupied|free)|"
+        r"zmq|grpc .{0,40}(?:fail|error|exception|unavailable)| port .{0,30}(?:in use|"
+        r"taken|not available|unavailable|occupied|free)|"
         r"transfer .{0,40}fail|fail.{0,40} transfer|network error|"
         r"all_?(?:reduce|gather) .{0,20}fail|request to {}.{0,30}fail|remote error|"
         r"receiv(?:e|ing) .{0,30}fail|"

@@ -14,7 +14,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         "incompatible-options",
         r"mutually exclusive|only one of |(?:specify|use|give|pass|set) only one |exactly one of|"
         r"exactly one \S+ or |at most one of|not both|cannot be combined|cannot combine |"
-        r"come as a pair|cannot be mixed|"
+        r"come as a pair|cannot (?:be )?both |(?:are|is) exclusive|unavailable when |"
+        r"not available when |cannot be mixed|"
         r"both .{1,40} and .{1,40} cannot|both .{0,20}or both |(?:not|n.t) (?:yet )?compatible|"
         r"incompatible with",
         kinds=NOT_LOG,
@@ -89,7 +90,7 @@ VALUES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "shape-mismatch",
-        r" shapes? |[_-]shape |{shape}| \d-?d |"
+        r" shapes? |[_-]shape |\.shape |{shape}| \d-?d |"
         r"(?:one|two|three|four|five|six)-dimensional| \d-dimensional| dimensions? |"
         r" dims? | ndim | rank-\d tensor| rank \d | dim\d |head_dim|head_size|hidden_size|"
         r"head[ _]dims?|"
@@ -148,6 +149,7 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"exceed|too (?:large|long|many|big)|overflow| capacity |larger than|longer than|"
         r"not enough |insufficient|only has |"
         r"out of (?:\w+ )?(?:slots|blocks|pages|space|budget|room)|contain enough |"
+        r"needs? {} .{1,20} have {}|"
         r"can ?not alloc|more than the|no (?:more )?(?:free|"
         r"available) (?:\w+ )?(?:slots?|blocks?|pages?|space|rows?|"
         r"request|worker)|"
@@ -221,7 +223,7 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"instance of |unexpected (?:\w+ ){0,2}type|"
         r"(?:unsupported|invalid|unknown|wrong|unrecognized) (?:\w+ ){0,3}type .{0,10}{type}|"
         r"(?:got|found|received|type|not) {type}|{type} instead|"
-        r"must (?:all )?be (?:of )?type|type mismatch|must inherit|subclass of|"
+        r"must (?:all )?be (?:of )?type|type mismatch|must inherit|must subclass|subclass of|"
         r"non-empty (?:list|string)|must be iterable|"
         r"is not (?:an? )?(?:str|string|int|list|dict|tensor|callable|mapping|tuple)\b|"
         r"must be a {type}",
@@ -251,7 +253,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"numbers? of .{0,50}(?:match|equal|same|differ|mismatch|expected|got|must be {}|"
         r"correspond)|"
         r"lengths? .{0,60}(?:match|equal|same|differ|mismatch|expected|got|must be {})|"
-        r"same (?:number|length|count|size)|"
+        r"(?:has|have|holds?|contains?) {} .{1,40}(?:but|for) (?:the )?(?:\S+ )?{}|"
+        r"must match .{0,40}(?:count|length) |same (?:number|length|count|size)|"
         r"(?:count|length|len|batch size|number) mismatch|"
         r"expected (?:exactly )?(?:{}|\d+|one|two|three|a single) (?!got|but)\w+ .{0,30}got {|"
         r"expected {count}|expected .{0,40}got {count}|"
