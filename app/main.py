@@ -20,6 +20,7 @@ from app.http.problems import problem, problem_of, wants_json
 from app.http.ready import Ready
 from app.http.routes import offered, without_slash
 from app.http.state import State
+from app.services.indexing import Indexer
 from app.services.listing import ListQuery
 from app.services.preflight_warm import WarmPool
 from app.services.run_worker import RunWorker
@@ -45,12 +46,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     engine_for(settings)
     runs = RunWorker(settings)
     preflight = WarmPool()
+    indexer = Indexer(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         runs.close()
         preflight.close()
+        indexer.close()
 
     app = FastAPI(
         lifespan=lifespan,

@@ -61,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
         _rescan(names, quiet=bool(lost))
     failed = _bring_back(lost, settings, runs_are_gone=local == 0)
     if args.indexes:
-        _indexes(settings)
+        from app.services.index_making import make_indexes
+
+        make_indexes(settings, _say)
     with session(settings) as db:
         found = {
             "explained": explained,
@@ -134,21 +136,6 @@ def _wheel_of(release: "Remembered", settings: "Settings") -> "Wheel":
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def _indexes(settings: "Settings") -> None:
-    """Make what the first search and the first entry page would have to wait for."""
-    from app.db import session
-    from app.diagnosis.catalog import fresh
-    from app.loading import index
-    from app.search import refresh
-    from app.services.related import all_related
-
-    with session(settings) as db:
-        refresh(db, settings)
-        all_related(db, settings)
-    if fresh(settings) is None:
-        index.refresh(settings)
 
 
 def _rescan(names: list[str], *, quiet: bool) -> None:

@@ -52,9 +52,7 @@ def catalog_version(db: Session) -> str:
 
 def refresh(db: Session, settings: Settings | None = None) -> SearchIndex:
     """The index of the catalog as it is now, made if it is not there yet."""
-    settings = settings or load_settings()
-    name = "".join(c if c.isalnum() else "_" for c in catalog_version(db))
-    folder = settings.index_dir / f"{_PREFIX}{FORMAT}-{name}"
+    folder = _folder(db, settings or load_settings())
     with _lock:
         index = _open.get(folder)
         if index is None:
@@ -62,6 +60,33 @@ def refresh(db: Session, settings: Settings | None = None) -> SearchIndex:
             _open.clear()  # one state of the catalog is asked at a time
             _open[folder] = index
         return index
+
+
+def is_made(db: Session, settings: Settings) -> bool:
+    """Whether the index of the catalog as it is now is at hand."""
+    folder = _folder(db, settings)
+    return folder in _open or folder.is_dir()
+
+
+def older(settings: Settings) -> SearchIndex | None:
+    """The newest index of an older state of the catalog; None if there is none."""
+    with _lock:
+        if _open:
+            return next(iter(_open.values()))
+        made = sorted(
+            settings.index_dir.glob(f"{_PREFIX}{FORMAT}-*"), key=lambda p: -p.stat().st_mtime
+        )
+        for folder in made:
+            index = _load(folder)
+            if index is not None:
+                _open[folder] = index
+                return index
+        return None
+
+
+def _folder(db: Session, settings: Settings) -> Path:
+    name = "".join(c if c.isalnum() else "_" for c in catalog_version(db))
+    return settings.index_dir / f"{_PREFIX}{FORMAT}-{name}"
 
 
 def _load(folder: Path) -> SearchIndex | None:

@@ -1,17 +1,23 @@
 """What went wrong in a log, by the index of the catalog as it is now."""
 
 import threading
+import time
 from pathlib import Path
 
-from app.diagnosis.catalog import fresh, open_matcher
+from app.db import session
+from app.diagnosis.catalog import fresh, open_matcher, pointed
 from app.diagnosis.diagnose import diagnose
 from app.diagnosis.result import Diagnosis
-from app.exceptions import CannotTellError
+from app.exceptions import BusyError, CannotTellError
 from app.loading.index import refresh
+from app.services.indexing import deferred
 from app.settings import Settings
 from app.wheels import parse_release
 
 _building = threading.Lock()
+_waiting = threading.BoundedSemaphore(8)
+_PATIENCE = 60.0
+_STEP = 0.2
 
 
 def answer(log: str, settings: Settings, *, command: str = "", release: str = "") -> Diagnosis:
@@ -38,9 +44,34 @@ def answer(log: str, settings: Settings, *, command: str = "", release: str = ""
 
 
 def index_file(settings: Settings) -> Path:
-    """The compiled index of the catalog as it is now."""
+    """The compiled index: of the catalog as it is now, or an older one while that is made.
+
+    Raises:
+        BusyError: there is none yet, and many wait for it already.
+    """
     path = fresh(settings)
-    if path is None:
+    if path is not None:
+        return path
+    with session(settings) as db:
+        elsewhere = deferred(db, settings)
+    if not elsewhere:
         with _building:
-            path = fresh(settings) or refresh(settings)
-    return path
+            return fresh(settings) or refresh(settings)
+    old = pointed(settings)
+    return old[0] if old is not None else _awaited(settings)
+
+
+def _awaited(settings: Settings) -> Path:
+    """The first index of a catalog, which a child makes: without one nothing can be diagnosed."""
+    if not _waiting.acquire(blocking=False):
+        raise BusyError("The index of the catalog is being made; try again in a few seconds.")
+    try:
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            found = pointed(settings)
+            if found is not None:
+                return found[0]
+            time.sleep(_STEP)
+    finally:
+        _waiting.release()
+    raise BusyError("The index of the catalog is still being made; try again in a minute.")

@@ -48,6 +48,7 @@ def explanation_of(db: Session, entry: Entry) -> EntryFile | None:
 
 def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
     """The complete record of one entry."""
+    from app.services.indexing import deferred  # noqa: PLC0415  # its rules take a while to load
     from app.services.related import related_of  # noqa: PLC0415  # its rules take a while to load
 
     text = explanation_of(db, entry)
@@ -99,7 +100,7 @@ def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
         corrections=_corrections(text, runs),
         tags=facts.tags if facts else [],
         background_tag=entry.family,
-        related=related_of(db, entry.id, settings),
+        related=related_of(db, entry.id, settings, old=deferred(db, settings)),
         history=life.steps,
         evidence=newest_runs(runs),
         reproducer=_reproducer(entry, runs),

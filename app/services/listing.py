@@ -13,19 +13,22 @@ from app.exceptions import BadInputError, NoSuchReleaseError, NotFoundError
 from app.models import Alias, Change, Entry, Explanation, Release, Site
 from app.search import Filters, search
 from app.search.filters import CHANGES
+from app.search.store import older
 from app.services.entries import dataset_version
 from app.services.evidence import executed_ids
 from app.services.filters import check_filters
+from app.services.indexing import deferred
 from app.services.near import near_words
 from app.services.records import Summary, SummaryPage
 from app.services.sources import repository_file
-from app.settings import Settings
+from app.settings import Settings, load_settings
 
 PAGE_SIZE = 50
 MAX_LIMIT = 200
 MOST = 1_000_000_000
 MOST_SEARCHED = 1_000_000
 """The catalog has fewer entries; the search makes room for as many hits as are skipped."""
+_MOST_WORDS = 20
 STATUSES = ("new", "same", "moved", "reworded", "classChanged", "gone", "explained", "executed")
 
 
@@ -140,10 +143,28 @@ def _searched(
         status="" if query.status == "executed" else query.status,
         ids=executed,
     )
-    found = search(db, query.q, filters, limit=limit, offset=offset, settings=settings)
+    settings = settings or load_settings()
+    if deferred(db, settings):
+        index = None if release else older(settings)
+        if index is None:  # none yet, or none that knows the release
+            return _by_words(db, query, release, limit=limit, offset=offset)
+        found = index.search(query.q, filters, limit=limit, offset=offset)
+    else:
+        found = search(db, query.q, filters, limit=limit, offset=offset, settings=settings)
     ids = [hit.id for hit in found.hits]
     entries = {e.id: e for e in db.exec(select(Entry).where(col(Entry.id).in_(ids)))}
     return [entries[i] for i in ids if i in entries], found.total
+
+
+def _by_words(
+    db: Session, query: ListQuery, release: Release | None, *, limit: int, offset: int
+) -> tuple[list[Entry], int]:
+    """Entries whose message holds every word: what there is until an index is made."""
+    conditions = _conditions(db, query, release)
+    for word in query.q.lower().split()[:_MOST_WORDS]:
+        conditions.append(func.lower(col(Entry.template)).contains(word, autoescape=True))
+    total = db.exec(select(func.count()).select_from(Entry).where(*conditions)).one()
+    return list(db.exec(_ordered(conditions).offset(offset).limit(limit))), total
 
 
 def find_release(db: Session, package: str, wanted: str) -> Release:

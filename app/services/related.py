@@ -36,9 +36,19 @@ _lock = threading.Lock()
 _known: dict[str, dict[str, list[Relation]]] = {}
 
 
-def related_of(db: Session, entry_id: str, settings: Settings | None = None) -> list[Related]:
-    """The related entries of one entry, best first; empty if nothing is near it."""
-    found = all_related(db, settings).get(entry_id, [])
+def related_of(
+    db: Session, entry_id: str, settings: Settings | None = None, *, old: bool = False
+) -> list[Related]:
+    """The related entries of one entry, best first; empty if nothing is near it.
+
+    Args:
+        db: the open session.
+        entry_id: which entry.
+        settings: where relations are kept; the environment's if None.
+        old: those of an older state of the catalog will do, or none: nothing is computed.
+    """
+    kept = _older(settings or load_settings()) if old else all_related(db, settings)
+    found = kept.get(entry_id, [])
     ids = [relation.id for relation in found]
     entries = {e.id: e for e in db.exec(select(Entry).where(col(Entry.id).in_(ids)))}
     return [
@@ -56,12 +66,12 @@ def related_of(db: Session, entry_id: str, settings: Settings | None = None) -> 
 
 def all_related(db: Session, settings: Settings | None = None) -> dict[str, list[Relation]]:
     """The relations of all entries of the catalog as it is now."""
-    folder = (settings or load_settings()).index_dir
+    settings = settings or load_settings()
     version = catalog_version(db)
     with _lock:
         found = _known.get(version)
         if found is None:
-            path = folder / f"{_PREFIX}{_FORMAT}-{version}.json"
+            path = _path(settings, version)
             found = _load(path)
             if found is None:
                 found = relate(read_stands(db), read_curated(db))
@@ -69,6 +79,28 @@ def all_related(db: Session, settings: Settings | None = None) -> dict[str, list
             _known.clear()
             _known[version] = found
         return found
+
+
+def are_related(db: Session, settings: Settings) -> bool:
+    """Whether the relations of the catalog as it is now are at hand."""
+    version = catalog_version(db)
+    return version in _known or _path(settings, version).is_file()
+
+
+def _older(settings: Settings) -> dict[str, list[Relation]]:
+    """The relations of the last state of the catalog that is known; nothing if none is."""
+    with _lock:
+        if not _known:
+            for path in settings.index_dir.glob(f"{_PREFIX}{_FORMAT}-*.json"):
+                found = _load(path)
+                if found is not None:
+                    _known[path.stem.rpartition("-")[2]] = found
+                    break
+        return next(iter(_known.values()), {})
+
+
+def _path(settings: Settings, version: str) -> Path:
+    return settings.index_dir / f"{_PREFIX}{_FORMAT}-{version}.json"
 
 
 def _load(path: Path) -> dict[str, list[Relation]] | None:

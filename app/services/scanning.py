@@ -23,11 +23,11 @@ from sqlmodel import select
 from app.db import session
 from app.diagnosis.catalog import fresh
 from app.models import Release
+from app.services.indexing import child_environment, index_command, low_priority
 from app.settings import Settings
 from app.wheels import parse_release
 
 log = logging.getLogger(__name__)
-_INDEXES = [sys.executable, "-m", "app.cli", "load", "--indexes", "--no-scan"]
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -128,7 +128,7 @@ class BackgroundScan:
                 path.unlink(missing_ok=True)
             elif is_scanned(self._settings, release):
                 self._write(ScanState(release, "Making it searchable …", os.getpid()))
-                self._run(release, _INDEXES)
+                self._run(release, index_command())
                 self._write(ScanState(release, f"{release} is scanned.", os.getpid(), done=True))
             else:
                 said = f"Scanning {release} failed: {last} Try `reprobase scan {release}`."
@@ -144,7 +144,7 @@ class BackgroundScan:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            env={**os.environ, **_environment(self._settings)},
+            env=child_environment(self._settings),
         )
         assert self._child.stderr is not None
         last, written = "", 0.0
@@ -172,15 +172,7 @@ def _status_path(settings: Settings) -> Path:
 
 
 def _scan_command(release: str) -> list[str]:
-    return [sys.executable, "-u", "-m", "app.cli", "scan", release]
-
-
-def _environment(settings: Settings) -> dict[str, str]:
-    """The settings as the child reads them: they may not have come from the environment."""
-    return {
-        "REPROBASE_DATABASE_URL": settings.database_url,
-        "REPROBASE_CACHE_DIR": str(settings.cache_dir),
-    }
+    return low_priority([sys.executable, "-u", "-m", "app.cli", "scan", release])
 
 
 @contextlib.contextmanager
