@@ -85,7 +85,7 @@ def _scanned(db: Session, entry: Entry) -> dict[str, Places]:
         sites.setdefault(release.version, []).append(site)
     found = {}
     for version, here in sites.items():
-        first = here[0]
+        first = next((s for s in here if s.entry_id == entry.id), here[0])  # today's own wording
         same = [s for s in here if s.entry_id == first.entry_id]
         pattern = entries[first.entry_id].pattern if first.entry_id in entries else ""
         if pattern:

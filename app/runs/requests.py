@@ -1,14 +1,12 @@
 """From plain values to a request: what to run, on what, and by what it is recognised."""
 
-import os
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from app.exceptions import UnavailableError
+from app.runs.folders import whole_folder
 from app.settings import Settings
-from app.wheels import Wheel, unpacked
+from app.wheels import Wheel
 from reproducers.protocol import Device, Limits, Request, Step, Subject
 
 LIMITS: Final = Limits()
@@ -135,16 +133,9 @@ def release_subject(wheel: Wheel, settings: Settings) -> Subject:
 
     Raises:
         BadWheelError: the wheel is damaged.
-        UnavailableError: the disk is full, or the damaged folder cannot be removed.
+        UnavailableError: the disk is full, or the damaged folder cannot be replaced.
     """
-    root = unpacked(wheel, settings)
-    if not _is_whole(wheel, root):
-        try:
-            root.chmod(0o755)
-            shutil.rmtree(root)
-        except OSError as e:
-            raise UnavailableError(f"The damaged folder {root} cannot be removed ({e}).") from e
-        root = unpacked(wheel, settings)
+    root = whole_folder(wheel, settings)
     return Subject(
         name=f"{wheel.package}=={wheel.version}",
         root=str(root),
@@ -152,18 +143,6 @@ def release_subject(wheel: Wheel, settings: Settings) -> Subject:
         version=wheel.version,
         sha256=wheel.sha256,
     )
-
-
-def _is_whole(wheel: Wheel, root: Path) -> bool:
-    """Whether every file of the wheel is there in its full size."""
-    try:
-        return all(
-            os.stat(f"{root}/{info.filename}").st_size == info.file_size  # noqa: PTH116  # thousands of them
-            for info in wheel.members()
-            if not info.is_dir()
-        )
-    except OSError:
-        return False
 
 
 def bytecode_dir(settings: Settings) -> Path:

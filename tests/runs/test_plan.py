@@ -1,6 +1,8 @@
 """From an entry of the catalog to a request."""
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +11,9 @@ from sqlmodel import Session
 
 from app.db import close_engines, session
 from app.exceptions import BadInputError, NotFoundError
-from app.models import Entry, Release, Site
+from app.models import Alias, Entry, Release, Site
 from app.runs import execute, passed
+from app.runs.folders import KEPT_SECONDS
 from app.runs.places import Wording
 from app.runs.plan import Runnable, plan, runnable
 from app.settings import Settings, load_settings
@@ -67,16 +70,47 @@ def test_what_is_planned_passes_when_it_is_run(settings: Settings, tmp_path: Pat
     assert passed(execute(request), "trigger")
 
 
-def test_a_damaged_folder_is_unpacked_anew(settings: Settings) -> None:
+def damaged(settings: Settings) -> tuple[Path, bytes, Callable[[Callable[[], object]], None]]:
+    """A file of an unpacked release, its bytes, and what makes it writable for some damage."""
     root = Path(str(plan(ENTRY, "toy==1.0", "trigger", settings).subject.root))
     engine = root / "toy" / "engine.py"
-    whole = engine.read_bytes()
-    for damage in (engine.unlink, lambda: engine.write_bytes(whole[:10])):
+
+    def harm(how: Callable[[], object]) -> None:
         (root / "toy").chmod(0o755)
         engine.chmod(0o644)
-        damage()
+        how()
+
+    return engine, engine.read_bytes(), harm
+
+
+def test_a_damaged_folder_is_unpacked_anew(settings: Settings) -> None:
+    engine, whole, harm = damaged(settings)
+    other = whole.replace(b"n > 4", b"n > 9")
+    assert len(other) == len(whole)
+    for how in (
+        engine.unlink,
+        lambda: engine.write_bytes(whole[:10]),
+        lambda: engine.write_bytes(other),
+    ):
+        harm(how)
         plan(ENTRY, "toy==1.0", "trigger", settings)
         assert engine.read_bytes() == whole
+        assert engine.parent.parent.stat().st_mode & 0o222 == 0
+
+
+def test_a_damaged_folder_is_not_taken_away_under_a_run(settings: Settings) -> None:
+    engine, whole, harm = damaged(settings)
+    fd = os.open(engine.parent, os.O_RDONLY)  # as a run has it, whose root is this very folder
+    harm(lambda: engine.write_bytes(whole[:10]))
+    plan(ENTRY, "toy==1.0", "trigger", settings)
+    assert sorted(os.listdir(fd)) == ["__init__.py", "engine.py"]  # noqa: PTH208  # by its descriptor
+    os.close(fd)
+    [aside] = settings.unpacked_dir.glob(".damaged-*")
+    past = time.time() - KEPT_SECONDS - 1
+    os.utime(aside, (past, past))
+    harm(lambda: engine.write_bytes(whole[:10]))
+    plan(ENTRY, "toy==1.0", "trigger", settings)
+    assert aside not in list(settings.unpacked_dir.glob(".damaged-*"))
 
 
 def test_a_release_without_the_error_is_said_so(settings: Settings) -> None:
@@ -152,6 +186,36 @@ def test_the_catalog_is_asked_before_the_wheel(settings: Settings, db: Session) 
             "guardLines": [2],
         },
     )
+    assert request.pattern == "too many: (.*)"
+
+
+def test_todays_wording_wins_where_an_older_one_lives_beside_it(
+    settings: Settings, db: Session
+) -> None:
+    release = Release(package="toy", version="1.0", ordinal=1, sha256="0" * 64, wheel="toy.whl")
+    db.add(release)
+    for entry_id, words in (("e" * 16, "too many: {n}"), ("f" * 16, "more than I can: {n}")):
+        db.add(
+            Entry(
+                id=entry_id, package="toy", error_class="ValueError", error_type="exception",
+                template=words, pattern=words.replace("{n}", "(.*)"),
+                slug="toy-error" if entry_id[0] == "e" else None,
+            )
+        )  # fmt: skip
+    db.add(Alias(alias="f" * 16, entry_id="e" * 16, kind="reworded"))
+    db.flush()
+    assert release.id is not None
+    for entry_id, file in (("f" * 16, "toy/a_comes_first.py"), ("e" * 16, "toy/engine.py")):
+        db.add(
+            Site(
+                release_id=release.id, entry_id=entry_id, site_id=entry_id, kind="raise",
+                error_class="ValueError", template="too many: {n}", file=file, function="check",
+                line=3, end_line=3, guards=[],
+            )
+        )  # fmt: skip
+    db.flush()
+    request = plan(runnable(db, db.get_one(Entry, "e" * 16)), "toy==1.0", "trigger", settings)
+    assert [s["file"] for s in request.sites] == ["toy/engine.py"]
     assert request.pattern == "too many: (.*)"
 
 
