@@ -8,6 +8,7 @@ import argparse
 import difflib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -36,9 +37,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         options = [o for a in self._actions for o in a.option_strings]
-        wrong = [w for w in message.split() if w.startswith("--")]
+        wrong = [w.rstrip(":,") for w in message.split() if w.startswith("--")]
         near = [n for w in wrong for n in difflib.get_close_matches(w.split("=")[0], options, 1)]
         hint = f" Did you mean {near[0]}?" if near and near[0] not in wrong else ""
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if choice is not None:
+            known = re.findall(r"[^', ]+", choice[2])
+            meant = difflib.get_close_matches(choice[1], known, 1)
+            hint = f" Did you mean {meant[0]}?" if meant else ""
         self.exit(2, f"{self.prog}: {message}.{hint} See `{self.prog} --help`.\n")
 
 

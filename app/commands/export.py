@@ -25,10 +25,12 @@ def run(args: argparse.Namespace) -> int:
     """Write the catalog to standard output, an entry at a time."""
     from app.commands.catalog import catalog
     from app.services.entries import dataset_version
+    from app.services.filters import check_filters
     from app.settings import load_settings
 
     settings = load_settings()
     with catalog(settings) as db:
+        check_filters(db, package=args.package)
         version = dataset_version(db)
         records = _records(db, settings, args)
         if args.format == "ndjson":

@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from app.models import Entry
     from app.search import Filters, search
     from app.services.entries import dataset_version
+    from app.services.filters import check_filters
     from app.services.listing import find_release, summaries
     from app.settings import load_settings
 
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     text = sys.stdin.read() if args.words == ["-"] else " ".join(args.words)
     settings = load_settings()
     with catalog(settings) as db:
+        check_filters(db, package=args.package, family=args.family)
         release = find_release(db, args.package, args.release) if args.release else None
         named = f"{release.package}=={release.version}" if release else ""
         filters = Filters(package=args.package, release=named, family=args.family)

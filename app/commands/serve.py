@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from app.settings import Settings
 
 
+_MOST_PORT = 65535
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `serve`."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
@@ -28,13 +31,13 @@ def run(args: argparse.Namespace) -> int:
     if args.workers < 1:
         raise BadInputError(f"--workers is {args.workers}; at least one process must answer.")
     settings = load_settings()
+    if not 0 <= args.port <= _MOST_PORT:
+        raise BadInputError(f"--port is {args.port}; ports go from 1 to {_MOST_PORT}.")
     try:
         with socket.create_server((args.host, args.port), reuse_port=False):
             pass
-    except (OSError, OverflowError) as e:
-        raise UnavailableError(
-            f"Port {args.port} on {args.host} cannot be used ({e}). Try `--port {args.port + 1}`."
-        ) from e
+    except (OSError, UnicodeError) as e:
+        raise UnavailableError(why_not_there(args.host, args.port, e)) from e
     prepare(settings)
     scan = BackgroundScan(settings)
     if not args.no_scan and scan.start():
@@ -48,6 +51,22 @@ def run(args: argparse.Namespace) -> int:
     finally:
         scan.stop()
     return 0
+
+
+def why_not_there(host: str, port: int, error: Exception) -> str:
+    """Why an address cannot be listened on, and what to try instead."""
+    import errno
+
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EADDRINUSE:
+        other = port + 1 if port < _MOST_PORT else 8000
+        return f"Port {port} on {host} is in use by another program. Try `--port {other}`."
+    if number in (errno.EACCES, errno.EPERM):
+        return f"Port {port} on {host} needs rights that you do not have. Try `--port 8000`."
+    return (
+        f"{host!r} is no address of this machine. Try `--host 127.0.0.1` for this machine alone, "
+        "or `--host 0.0.0.0` for its network."
+    )
 
 
 def prepare(settings: "Settings") -> None:

@@ -139,7 +139,8 @@ def refresh(
         state = read_meta(db, "catalog") or ""
         releases = _releases(db, settings, say)
         words = _words(db)
-    say(f"compiling the index of {len(releases)} releases")
+    what = {0: "the explained entries", 1: "1 release"}
+    say(f"compiling the index of {what.get(len(releases), f'{len(releases)} releases')}")
     data = build(releases, read_entry_files(folder), words)
     return save(data, settings.index_dir, state)
 

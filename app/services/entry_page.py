@@ -111,7 +111,7 @@ def entry_page(record: EntryRecord) -> EntryPage:
         still_there=last.status != "gone" if last else None,
         gone_in=last.version if last and last.status == "gone" else None,
         verified=verified,
-        verified_span=version_span([name.partition("==")[2] or name for name in verified]),
+        verified_span=version_list([name.partition("==")[2] or name for name in verified]),
         matrix=_matrix(record),
         trigger=trigger,
         fix=fix,
@@ -127,6 +127,11 @@ def version_span(versions: list[str]) -> str:
     if not versions:
         return ""
     return versions[0] if len(versions) == 1 else f"{versions[0]} {TO} {versions[-1]}"
+
+
+def version_list(versions: list[str]) -> str:
+    """Every version by name: a dash would claim those between, on which nothing was run."""
+    return ", ".join(versions)
 
 
 def _verified(evidence: list[RunRecord]) -> list[str]:

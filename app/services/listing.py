@@ -22,6 +22,7 @@ from app.services.near import near_words
 from app.services.records import Summary, SummaryPage
 from app.services.sources import repository_file
 from app.settings import Settings, load_settings
+from app.wheels import parse_release
 
 PAGE_SIZE = 50
 MAX_LIMIT = 200
@@ -182,11 +183,18 @@ def find_release(db: Session, package: str, wanted: str) -> Release:
         near = [f"{r.package}=={r.version}" for r in known if not package or r.package == package]
         listed = f" Scanned are: {', '.join(near)}." if near else " No release is scanned yet."
         shown = f"{package}=={version}" if package else version
-        raise NoSuchReleaseError(
-            f"The catalog has no release {shown!r}.{listed} `reprobase scan {shown}` adds it.",
-            near=near,
-        )
+        adds = f" `reprobase scan {shown}` adds it." if _can_be_scanned(shown) else ""
+        raise NoSuchReleaseError(f"The catalog has no release {shown!r}.{listed}{adds}", near=near)
     return found
+
+
+def _can_be_scanned(release: str) -> bool:
+    """Whether it is written as a release is; one that is not need not be tried."""
+    try:
+        parse_release(release)
+    except BadInputError:
+        return False
+    return True
 
 
 def summaries(db: Session, entries: list[Entry], release: Release | None = None) -> list[Summary]:

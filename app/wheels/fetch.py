@@ -209,7 +209,8 @@ def _pip_error(package: str, version: str, output: str) -> ReprobaseError:
     if offline and not versions:
         return UnavailableError(
             f"The package index cannot be reached, and {package}=={version} is not in the cache. "
-            "Connect, or give the wheel by file (--wheel FILE)."
+            f"Connect; or put its wheel into the cache from a file: "
+            f"`reprobase scan {package}=={version} --wheel FILE`."
         )
     if "No matching distribution" in output:
         if not versions:

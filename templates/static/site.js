@@ -17,7 +17,7 @@ function copyButtons(root) {
       button.textContent = "Copied";
       setTimeout(() => { button.textContent = "Copy"; }, 1600);
     });
-    holder.append(pre, button);
+    holder.append(button, pre);
   }
 }
 

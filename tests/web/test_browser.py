@@ -132,3 +132,11 @@ def test_nothing_sticks_out_of_a_page(address: str, tmp_path: Path, width: int) 
                 "return [document.documentElement.scrollWidth, window.innerWidth]"
             )
             assert sizes[0] <= sizes[1], f"{path} is {sizes[0]} wide in a window of {sizes[1]}"
+            covered = browser.execute_script(
+                "return [...document.querySelectorAll('button.copy')].filter(b => {"
+                "  const at = b.getBoundingClientRect();"
+                "  const under = b.parentElement.querySelector('pre').getBoundingClientRect();"
+                "  return at.height && at.bottom > under.top + 10;"
+                "}).length"
+            )
+            assert covered == 0, f"{covered} copy buttons of {path} cover code"

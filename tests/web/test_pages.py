@@ -10,7 +10,9 @@ from app.knowledge.markdown import plain_text
 from app.services.entries import entry_record
 from app.services.entry_page import EntryPage, entry_page
 from app.services.resolve import resolve
+from app.services.run_records import run_page
 from app.settings import Settings
+from app.web.render import render
 from tests.web.catalogs import ENTRY_ID, OLD_ID, SLUG
 from tests.web.markup import Page
 
@@ -227,3 +229,22 @@ def test_operations_answer(site: TestClient) -> None:
     assert "reprobase_entries 6" in metrics
     assert 'reprobase_requests_total{method="GET",status="200"}' in metrics
     assert site.get("/api/status").json() == {"scanning": None}
+
+
+def test_only_releases_that_were_run_are_named_as_executed(world: Settings) -> None:
+    """Two releases apart are two names: a dash would claim those between."""
+    record = facts(world).record.model_copy(deep=True)
+    more = [run.model_copy(update={"subject": "sglang==2.0"}) for run in record.evidence[:2]]
+    record.evidence = [run for run in record.evidence if run.subject != "sglang==2.0"] + more
+    page = entry_page(record)
+    assert page.verified == ["sglang==1.1", "sglang==2.0"]
+    assert page.verified_span == "1.1, 2.0"
+
+
+def test_an_assertion_without_an_expected_value_does_not_show_null(world: Settings) -> None:
+    with session(world) as db:
+        page = run_page(db, "aaaaaaaaaaaaaaa2")
+    page.run.checks = [{"id": "finite", "ok": True, "expected": None, "got": None}]
+    html = render("run.html", page=page, code={"trigger": "", "fix": ""})
+    assert "null" not in html
+    assert "finite</td><td>holds</td><td>holds</td>" in html

@@ -59,7 +59,9 @@ def test_no_network_says_so_and_names_the_way_out(
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    with pytest.raises(UnavailableError, match=r"cannot be reached.*--wheel FILE"):
+    with pytest.raises(
+        UnavailableError, match=r"cannot be reached.*`reprobase scan .*--wheel FILE`"
+    ):
         fetch("sglang", "0.5.23", settings)
 
 
