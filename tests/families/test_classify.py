@@ -51,7 +51,7 @@ EXAMPLES = [
     (
         "internal-invariant",
         "AssertionError",
-        "page owned twice: should never happen",
+        "this should never happen",
         "ok",
         "assert",
     ),

@@ -17,7 +17,7 @@ _WORDS: Final = {
     ),
     "<number>": (
         r"(?:bf16|fp16|fp32|fp64|fp8|fp4|nvfp4|mxfp4|mxfp8|int4|int8|int16|int32|int64|uint8|uint16"
-        r"|uint32|uint64|float16|bfloat16|float32|float64|float8\w*|fp8_\w+|float4\w*|half|e4m3\w*"
+        r"|uint32|uint64|float16|bfloat16|float32|float64|float8\w*|fp8_\w+|float4\w*|e4m3\w*"
         r"|e5m2\w*|mxe\dm\d|e2m1\w*)\b"
     ),
     "<weights>": (

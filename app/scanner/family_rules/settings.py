@@ -15,7 +15,8 @@ SETTINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "invalid-choice",
-        r"must be one of|must be either|should be one of|ha(?:s|ve) to be (?:one of|in {})|"
+        r"must be one of|must be either|should be one of|only supports? \S+ and \S+ $|"
+        r"ha(?:s|ve) to be (?:one of|in {})|"
         r"must be \d+ (?:\d+ )*or \d+|(?:must|should) be in {}|must not be in {}|"
         r"must be (?:{}|\w+) or (?:{}|\w+) (?:but )?got|"
         r"(?:supports?|expects?) \S+ in [({\[]|expected one of|choose from|"
@@ -52,7 +53,8 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"must (?:also )?(?:set|specify|provide|pass|supply|define) |"
         r"please (?:also )?(?:set|specify|provide|pass|supply|give|define) |"
         r"(?:need|have) to (?:be )?(?:set|specif|provide|pass|suppl|define)|"
-        r"need(?:s|ed)? to be (?:set|specified|provided|given|passed)|missing required|"
+        r"need(?:s|ed)? to be (?:set|specified|provided|given|passed)|"
+        r"missing required (?!attribute|method)|"
         r"without (?:specifying|setting|providing|passing)|"
         r"(?:was|were|is|are) not (?:provided|specified|given|passed|supplied)|"
         r" not (?:provided|specified) |"
@@ -69,7 +71,8 @@ SETTINGS: Final[tuple[Rule, ...]] = (
     Rule(
         "required-option",
         r" requires? | needs? | missing | expects? | must | received no |required",
-        checks=r"\bis None\b|^'\w+' not in |^not \w+$| not in \w*(?:config|args|kwargs|payload|"
+        checks=r"^(?:not )?[^()]*\bis None\)*$|^'\w+' not in |^not \w+$| not in \w*(?:config|"
+        r"args|kwargs|payload|"
         r"body)$",
         unless=r"initiali|before|prepare|first |build|captur|not support|call |=true|=false|={}|"
         r"quantization $",
@@ -84,7 +87,8 @@ SETTINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "malformed-data",
-        r" hex digest| data uri |url must |uri must |(?:not|be) (?:a )?valid json|base64 ",
+        r" hex digest| data uri |url must |uri must |(?:not|be) (?:a )?valid json|"
+        r"(?:expected|invalid|not) .{0,20}base64",
         kinds=NOT_LOG,
     ),
     Rule(
@@ -105,8 +109,8 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         "unsupported-feature",
         r"not (?:yet |currently |natively |directly )?support(?:ed|s)?\b|"
         r"supports? (?:exactly|one|only|a single|single) |(?:serves?|accepts?|handles?|"
-        r"takes) only |"
-        r"^ only .{1,60} (?:is|are) (?:currently )?supported|can(?:not| t) use |"
+        r"takes) only |unsupported input|"
+        r"^ only .{1,60} supported (?!.*(?:got|but))|can(?:not| t) use |"
         r"does not apply |does not serve |are handled by |"
         r"(?:does|do|did)(?: not|n.?t) (?:currently |yet |natively )?(?:support|allow|"
         r"accept|handle|provide|implement)|"
@@ -151,7 +155,7 @@ SETTINGS: Final[tuple[Rule, ...]] = (
         r"{} (?:is )?(?:not|un)supported|only .{1,40} (?:is|are) (?:currently )?supported|"
         r"is (?:invalid|unknown|unsupported|unrecognized) | one of |unknown |"
         r"unrecogni[sz]ed |unsupported ",
-        unless=r"request id|session|\bjson\b|unknown \S*(?:id|req|room|rid|handle)\b|"
+        unless=r"transition|request id|session|\bjson\b|unknown \S*(?:id|req|room|rid|handle)\b|"
         r"unknown (?:adapter|request|rid)|invalid (?:json|"
         r"format|syntax|header|utf|base64|url|image|encoding)|internal|state|"
         r"unexpected .{0,30}(?:size|count|"

@@ -24,7 +24,8 @@ STATES: Final[tuple[Rule, ...]] = (
         r"image|video|audio|magic|data|schema|grammar|regex|payload|string|pattern)|"
         r"corrupt|must (?:start|begin|end) with|"
         r"(?:bad|wrong|unexpected|unknown) (?:file |data )?format|"
-        r"format .{0,20}(?:must|expected|should)| schema | regex | grammar |chat template|"
+        r"format .{0,20}(?:must|expected|should)|(?:invalid|unsupported|json) schema |"
+        r" regex | grammar |chat template|"
         r"unexpected (?:end|eof|token|char)|unterminated|"
         r"not (?:a )?valid (?:json|regex|utf|base64|url|yaml|python)| of the form |"
         r"non-hexadecimal|percent escape|base64|must be formatted|truncated|"
@@ -57,7 +58,8 @@ STATES: Final[tuple[Rule, ...]] = (
         r"below (?:the )?(?:threshold|expected|minimum)|output(?:s)? (?:mismatch|differ)|"
         r"logits? (?:mismatch|differ)| score | regress|baseline|reference (?:path|output)|"
         r"expected {?\S+ in (?:content|output|response|text|message)|"
-        r"should contain |should fail |expected .{1,40} to fail|_correct=|should be empty|"
+        r"should contain |should fail |should be unchanged|should stay equal|"
+        r"should not change|expected .{1,40} to fail|_correct=|should be empty|"
         r"expected \d\d\d .{0,60}got {}",
         unless=r"must be|requires? |profile",
     ),
@@ -82,7 +84,12 @@ STATES: Final[tuple[Rule, ...]] = (
         r" leak|double free|double-free|"
         r"never happen|inconsisten",
     ),
-    Rule("wrong-state", r" is (?:already )?closed | while | during |in progress", kinds=NOT_LOG),
+    Rule(
+        "wrong-state",
+        r" is (?:already )?closed |(?:outside|inside) .{0,20}capture|transition | while |"
+        r" during |in progress",
+        kinds=NOT_LOG,
+    ),
     Rule(
         "unset-state",
         r"not (?:been |yet |been yet )?(?:initiali[sz]ed|set up|allocated|built|created|"

@@ -21,7 +21,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "fallback",
-        r"(?<!when)(?<!while)(?<!not)(?<!are)(?<!by)(?<!of) using |retrying with |"
+        r"(?<!when)(?<!while)(?<!not)(?<!are)(?<!by)(?<!of) using | changing |retrying with |"
         r" auto set | auto-set |"
         r" auto-select|will be ignored| is ignored|"
         r" treat(?:ed)? as | keeps |fall(?:s|ing)? ?back|fell back|"
@@ -57,11 +57,12 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"fail(?:ed|ure) to allocate |mem[-_]fraction[-_]static|"
         r"memory is (?:not enough|insufficient|too small)| not enough memory|"
         r"cannot allocate memory| allocat(?:e|ion) .{0,30}bytes failed",
-        unless=r"must be |should be | can oom|may ",
+        unless=r"must be |should be | can oom| may |shared memory",
     ),
     Rule("timeout", raises=r"Timeout"),
     Rule(
         "timeout",
+        r"gave up waiting|after waiting|did not become (?:ready|live|healthy|idle|fully)|"
         r"timed[ -]out |times out | timeout after | timeout waiting| timeout while|"
         r" timeout exceeded| deadline |did not (?:\w+ ){1,4}(?:with)?in | watchdog|"
         r"no .{1,30} within {}|no output for {}|after {} ?s(?:econds)? ",
@@ -77,7 +78,7 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"upgrade |version.{0,30}expected|"
         r"expected .{0,40}version|newer version|older version|version {}.{0,20}is not |"
         r"(?:cuda|torch|pytorch|triton|python|flashinfer|transformers|driver|nccl|rocm) ?>= ?\d",
-        unless=r"sm_?\d\d|capability|hopper|blackwell|ampere|version_?id|conversion|"
+        unless=r"not installed|sm_?\d\d|capability|hopper|blackwell|ampere|version_?id|conversion|"
         r"(?:h|b)\d00|gpu",
     ),
     Rule(
@@ -104,7 +105,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "unsupported-hardware",
-        r"compute capability|requires? (?:an? |the |at least |at minimum )?<hardware>|"
+        r"compute capability|requires? that .{0,30}<hardware>|requires? (?:an? |the |"
+        r"at least |at minimum )?<hardware>|"
         r"needs? (?:an? |the )?<hardware>|"
         r"only (?:\w+ ){0,3}(?:on|for|with|in|by) (?:an? |the )?<hardware>|"
         r"only supports? (?:the )?<hardware>|supports? (?:\w+ )?<hardware> only|"
@@ -138,7 +140,8 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
     Rule(
         "access-denied",
         r"trust_remote_code|trust-remote-code|unauthorized|unauthorised|403 forbidden|"
-        r" permission|access denied|api[ _-]key|untrusted| escapes? (?:the|its|from|out) |"
+        r" permission|access denied|api[ _-]key|untrusted|refusing to (?:use|connect|load|"
+        r"follow|open)| escapes? (?:the|its|from|out) |"
         r"traversal|"
         r"outside (?:of )?(?:the )?(?:allowed|root|base|workspace)|"
         r"not (?:in the )?allow(?:ed)?[ -]?list|"
@@ -210,6 +213,6 @@ SURROUNDINGS: Final[tuple[Rule, ...]] = (
         r"no weights? |missing {}.{0,20}(?:weight|scale)|no parameter |state dict|"
         r"weights? (?:were|was|is|are) not ",
         unless=r"{shape}| shape| must be (?:set|provided|specified|positive|"
-        r"contiguous)|layout| requires? ",
+        r"contiguous)|layout| requires? |adapters are not loaded",
     ),
 )

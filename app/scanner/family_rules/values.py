@@ -75,6 +75,18 @@ VALUES: Final[tuple[Rule, ...]] = (
     ),
     Rule("layout-or-device", checks=r"^(?:not )?[\w.\[\]]+\.(?:is_contiguous|IsContiguous)\(\)$"),
     Rule(
+        "capacity-exceeded",
+        r"^ (?:\S+ ){0,6}(?:cannot fit|does not fit|exceeds?) ",
+        unless=r"maximum diff|tolerance",
+        kinds=NOT_LOG,
+    ),
+    Rule(
+        "not-divisible",
+        checks=r"^(?:not )?\(?[\w.\[\]()-]+ % [\w.]+(?: (?:!=|==) 0)?\)?$",
+        unless=r"exceed|unsupported",
+        kinds=NOT_LOG,
+    ),
+    Rule(
         "not-divisible",
         r"divisible|multiples? of |(?:be|not|stay|is|are|requires?|bytes?|\d+b?) aligned |"
         r" align to | \S+-aligned | alignment |misaligned|whole number of|be even| even |"
@@ -83,7 +95,8 @@ VALUES: Final[tuple[Rule, ...]] = (
     Rule(
         "layout-or-device",
         r"contiguous| strides? |row-major|column-major|row major|column major|k-major|"
-        r"m-major|mn-major| pinned |same device",
+        r"channels?[- ]last| alias |"
+        r"(?:must be|expects?) mn?-major| pinned |same device",
         unless=r"dtype .{0,20}contiguous dtype|payload|contiguous \w+ (?:messages|ownership)|"
         r"mismatch|number|"
         r"capacity",
@@ -92,7 +105,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         "shape-mismatch",
         r" shapes? |[_-]shape |\.shape |{shape}| \d-?d |"
         r"(?:one|two|three|four|five|six)-dimensional| \d-dimensional| dimensions? |"
-        r" dims? | ndim | rank-\d tensor| rank \d | dim\d |head_dim|head_size|hidden_size|"
+        r" dims? | ndim | rank-\d tensor| rank \d (?:or|tensor|got) |rank-\d | dim\d |"
+        r"head_dim|head_size|hidden_size|"
         r"head[ _]dims?|"
         r"hidden dim|_dim=|last dim|broadcast(?:able|ed)? (?:to|with) |"
         r"must be (?:a )?(?:flattened )?\[ \w+(?: \S+){1,6} \]|must have \[ |"
@@ -106,8 +120,8 @@ VALUES: Final[tuple[Rule, ...]] = (
     Rule(
         "dtype-mismatch",
         r" dtypes? |[_-]dtypes? |dtype=|{dtype}|data type|"
-        r"must be (?:\w+ ){0,3}<number>|expects? (?:\S+ ){0,4}<number>|"
-        r"requires? (?:\S+ ){0,4}<number>|expected (?:\S+ ){0,4}<number>|"
+        r"must be (?:\w+ ){0,2}<number>|expects? (?:\S+ ){0,4}<number>|"
+        r"requires? (?:\S+ ){0,2}<number>|expected (?:\S+ ){0,4}<number>|"
         r"only (?:\S+ ){0,3}<number>|unsupported (?:\S+ ){0,2}<number>|"
         r" stay <number>|"
         r"<number>-only|"
@@ -121,7 +135,8 @@ VALUES: Final[tuple[Rule, ...]] = (
         checks=r"^(?:not |\(|any\(|all\(|const_expr\()*[\w.\[\]]+\.dtype\b|^[\w.]+dtype\(\)|"
         r"^is_type<|"
         r"^std::is_same|is_floating_point|element_type|[dD]type (?:==|!=|not in|in) ",
-        unless=r"exceed|too (?:large|small)|capacity|requires? .{0,30}scale|invalid .{0,20}family",
+        unless=r"exceed|too (?:large|small)|capacity|requires? .{0,30}scale|not support|"
+        r"--\S*dtype|invalid .{0,20}family",
     ),
     Rule(
         "layout-or-device",
@@ -149,6 +164,7 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"exceed|too (?:large|long|many|big)|overflow| capacity |larger than|longer than|"
         r"not enough |insufficient|only has |"
         r"out of (?:\w+ )?(?:slots|blocks|pages|space|budget|room)|contain enough |"
+        r"requires? {} (?:bytes|slots|rows|pages) |"
         r"needs? {} .{1,20} have {}|"
         r"can ?not alloc|more than the|no (?:more )?(?:free|"
         r"available) (?:\w+ )?(?:slots?|blocks?|pages?|space|rows?|"
@@ -182,7 +198,7 @@ VALUES: Final[tuple[Rule, ...]] = (
         r"rows|samples|prompts) $|(?:^| has| have) no (?:\w+ ){0,2}[a-z]+s (?:to \w+ )?$",
         unless=r"not empty .{0,20}cannot|at least one of|still|must be empty|"
         r"non-empty (?:list|string)|found|between|no (?:data|tokens) (?:path|"
-        r"type)|should be empty",
+        r"type)|should be empty|requires? --",
         kinds=NOT_LOG,
     ),
     Rule(
@@ -243,7 +259,8 @@ VALUES: Final[tuple[Rule, ...]] = (
     Rule("duplicate", raises=r"FileExists|AlreadyExists|Duplicate"),
     Rule(
         "duplicate",
-        r" already |duplicate|must not repeat|more than once| twice | be unique|"
+        r" already |duplicate|must not repeat|only .{1,40} once |only once|more than once|"
+        r" twice | be unique|"
         r"not unique| repeated |"
         r"multiple .{1,40}(?:found|registered|match|candidates)| distinct |ambiguous|"
         r"collision|collide|has been (?:registered|initiali[sz]ed|released)",
@@ -276,7 +293,7 @@ VALUES: Final[tuple[Rule, ...]] = (
     Rule(
         "shape-mismatch",
         checks=r"\.(?:ndim|dim\(\)|ndim\(\)) (?:!=|==|<|>|not in|in) |"
-        r"\.shape(?:\[[^\]]*\])?\)? (?:!=|==) |\.size\(-?\d\) (?:!=|==) ",
+        r"\.shape(?:\[[^\]]*\])?\)? (?:!=|==) |\.size\(-?\d\) (?:!=|==) |^\w+\.unwrap\(\) == ",
         unless=r"support|exceed|empty|count|number|unknown|invalid|requires? \w+=",
         kinds=NOT_LOG,
     ),
