@@ -9,6 +9,7 @@ every package. The families themselves are described in `data/families/<tag>.md`
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from app.scanner.cues import CueIndex, normalise
 from app.scanner.family_rules import RULES, Rule
@@ -22,6 +23,7 @@ TAGS = tuple(sorted({rule.family for rule in RULES}))
 """Every family that a rule can give."""
 
 _MAX_GUARD = 300
+_MAX_NAME = 100
 _DECIDING = frozenset({"if", "else", "match", "except", "check"})
 _WORDED = {"else": "not ({})", "except": "except {}"}
 
@@ -41,14 +43,10 @@ def classify(error_class: str, template: str, guards: Sequence[str], kind: str) 
     """
     text = normalise(template)
     guard = guards[-1][:_MAX_GUARD] if guards else ""
-    name = bare_class(error_class)
+    name = bare_class(error_class)[:_MAX_NAME]
     maybe = _CUES.maybe(text)
-    for row in _TABLE:
+    for row in _rows_for(name, kind):
         if row.cues and not row.cues & maybe:
-            continue
-        if row.kinds and kind not in row.kinds:
-            continue
-        if row.raises and not row.raises.search(name):
             continue
         if row.checks and not (guard and row.checks.search(guard)):
             continue
@@ -84,6 +82,16 @@ class _Row:
     raises: re.Pattern[str] | None
     checks: re.Pattern[str] | None
     unless: re.Pattern[str] | None
+
+
+@lru_cache(maxsize=2_000)
+def _rows_for(name: str, kind: str) -> tuple[_Row, ...]:
+    """The rules that may hold for a class and a kind: a release has few of either."""
+    return tuple(
+        row
+        for row in _TABLE
+        if (not row.kinds or kind in row.kinds) and (not row.raises or row.raises.search(name))
+    )
 
 
 def _pattern(source: str | None) -> re.Pattern[str] | None:
