@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sqlmodel import Session
 
@@ -88,7 +89,9 @@ def add_runs(db: Session) -> None:
          "got": "refused", "ok": True},
     ]  # fmt: skip
     when = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    shared = {"entry_id": ENTRY_ID, "slug": SLUG, "started_at": when, "torch": "2.13.0"}
+    shared: dict[str, Any] = {
+        "entry_id": ENTRY_ID, "slug": SLUG, "started_at": when, "torch": "2.13.0",
+    }  # fmt: skip
     db.add(
         Run(
             id="aaaaaaaaaaaaaaa1", step="trigger", subject="sglang==1.1", outcome="raised",
