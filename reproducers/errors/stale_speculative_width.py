@@ -51,14 +51,6 @@ def trigger(subject: Subject) -> None:
 
 def fix(subject: Subject) -> None:
     """The same decode without spec_info on a runner that was built without speculation."""
-    runner = graph_runner(subject, None)
-    decode = batch(subject, spec_info=None)
-    output = runner.replay(decode)
-    same(subject, "the-runner-accepts-the-batch", bool(runner.can_run(decode)), True)
-    same(subject, "one-token-a-request", runner.num_tokens_per_bs, 1)
-    same(
-        subject, "rows-returned", output.next_token_logits.flatten().tolist(), list(range(REQUESTS))
-    )
     speculative = after_a_verify(subject)
     cleared = outcome(lambda: speculative.replay(batch(subject, spec_info=None)))
     same(
@@ -66,6 +58,14 @@ def fix(subject: Subject) -> None:
         "clearing-spec-info-alone",
         cleared,
         f"RuntimeError: {SIZES} ({REQUESTS}) at non-singleton dimension 0",
+    )
+    runner = graph_runner(subject, None)
+    decode = batch(subject, spec_info=None)
+    output = runner.replay(decode)
+    same(subject, "the-runner-accepts-the-batch", bool(runner.can_run(decode)), True)
+    same(subject, "one-token-a-request", runner.num_tokens_per_bs, 1)
+    same(
+        subject, "rows-returned", output.next_token_logits.flatten().tolist(), list(range(REQUESTS))
     )
     left = batch(subject, stale(subject))
     same(subject, "new-runner-alone-refuses-the-batch", bool(runner.can_run(left)), False)
