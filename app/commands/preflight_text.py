@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+from app.preflight.flags import spans_text
 from app.preflight.gpus import GPUS
 from app.preflight.report import Finding, Report
 
@@ -50,7 +51,9 @@ def _finding(finding: Finding) -> list[str]:
     if finding.holds and finding.holds.text:
         lines.append(f"    {finding.holds.text}")
         if finding.holds.not_asked:
-            lines.append(f"    not asked: {', '.join(finding.holds.not_asked)} (--since asks all)")
+            known = [*finding.holds.refused, *finding.holds.accepted, *finding.holds.other]
+            spans = spans_text(finding.holds.not_asked, [*known, *finding.holds.not_asked])
+            lines.append(f"    not asked: {spans} (--since asks all)")
     if finding.suggestion:
         lines += ["  fix", *_wrapped(finding.suggestion)]
     signs = {"keep": " ", "remove": "-", "add": "+"}

@@ -101,10 +101,9 @@ def check(
     if answer is None or (question.patience != 0 and answer.main.get("findings")):
         others = _others(wheel, settings) if question.patience != 0 else []
         tell(f"checking on {question.release}, {asked.gpu}")
-        patience = question.patience
-        if patience is not None:
-            patience = max(0.0, patience - (time.monotonic() - started))
-        answer = run(request_for(wheel, settings, payload, others), patience=patience)
+        if question.patience:
+            payload["patience"] = max(0.1, question.patience - (time.monotonic() - started))
+        answer = run(request_for(wheel, settings, payload, others), on_event=on_progress)
         asked.others = [w.version for w in others]
     report = report_of(asked, answer, wheel)
     report.seconds = time.monotonic() - started

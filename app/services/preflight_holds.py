@@ -22,7 +22,7 @@ def by_parsers(message: str, flag: str, program: str) -> Holds | None:
     if not every:
         return None
     return Holds(
-        refused=refused, accepted=accepted, evidence="executed", text=text_of(refused, accepted, [])
+        refused=refused, accepted=accepted, evidence="executed", text=text_of(refused, accepted)
     )
 
 
@@ -44,29 +44,35 @@ def by_asking(own: str, said: Mapping[str, str], not_asked: Sequence[str]) -> Ho
         accepted=sorted(accepted, key=Version),
         other=sorted(other, key=Version),
         not_asked=sorted(unknown, key=Version),
-        text=text_of(refused, accepted, other),
+        text=text_of(refused, accepted, other, unknown),
     )
 
 
-def text_of(refused: Sequence[str], accepted: Sequence[str], other: Sequence[str]) -> str:
-    """The releases in words; `from` where all later ones agree."""
-    every = sorted({*refused, *accepted, *other}, key=Version)
-    parts = []
-    for label, versions in (("refused", refused), ("accepted", accepted)):
-        if not versions:
-            continue
-        newest_first = list(reversed(every))
-        run = 0
-        while run < len(newest_first) and newest_first[run] in versions:
-            run += 1
-        tail = every[len(every) - run :]
-        head = [v for v in versions if v not in tail]
-        words = [f"in {spans_text(head, every)}"] if head else []
-        if tail and len(tail) == len(every):
-            words = [f"in {spans_text(every, every)}"]
-        elif tail:
-            words.append(f"from {tail[0]}")
-        parts.append(f"{label} {' and '.join(words)}")
-    if other:
-        parts.append(f"refused for another reason in {spans_text(other, every)}")
+def text_of(
+    refused: Sequence[str],
+    accepted: Sequence[str],
+    other: Sequence[str] = (),
+    unknown: Sequence[str] = (),
+) -> str:
+    """The releases in words: stretches, and `from` where all later ones are known to agree."""
+    every = sorted({*refused, *accepted, *other, *unknown}, key=Version)
+    labels = (
+        ("refused", refused),
+        ("accepted", accepted),
+        ("refused for another reason", other),
+    )
+    parts = [f"{label} {_stretches(versions, every)}" for label, versions in labels if versions]
     return ", ".join(parts)
+
+
+def _stretches(versions: Sequence[str], every: Sequence[str]) -> str:
+    tail: list[str] = []
+    for version in reversed(every):
+        if version not in versions:
+            break
+        tail.insert(0, version)
+    if len(tail) in (0, len(every)):
+        return f"in {spans_text(versions, every)}"
+    head = [v for v in versions if v not in tail]
+    words = [f"in {spans_text(head, every)}"] if head else []
+    return " and ".join([*words, f"from {tail[0]}"])

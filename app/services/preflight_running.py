@@ -1,9 +1,6 @@
 """Has a line checked behind the wall: in a process of its own, or in one that is kept loaded."""
 
-import threading
-import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,7 +11,7 @@ from app.wheels import Wheel
 from reproducers.protocol import Event, Limits, Request, Result
 
 LIMITS: Final = Limits(seconds=60, memory_bytes=6 << 30, processes=128)
-HISTORY_LIMITS: Final = Limits(seconds=240, memory_bytes=12 << 30, processes=256)
+HISTORY_LIMITS: Final = Limits(seconds=600, memory_bytes=12 << 30, processes=256)
 MAIN: Final = "main"
 
 
@@ -55,46 +52,26 @@ def request_for(
     )
 
 
-def run(
-    request: Request,
-    *,
-    patience: float | None = None,
-    on_event: Callable[[str], None] | None = None,
-) -> Answer:
+def run(request: Request, *, on_event: Callable[[str], None] | None = None) -> Answer:
     """Check a line in a process of its own.
 
     Args:
         request: see `request_for`.
-        patience: seconds from now after which other releases are no longer waited for; None waits
-            for all.
         on_event: told what is going on.
 
     Raises:
         UnavailableError: the check itself could not be run; the message says why.
     """
     answer = Answer()
-    cancel = threading.Event()
-    timer = threading.Timer(patience, cancel.set) if patience is not None else None
-    started = time.monotonic()
-    with closing(_messages(request, cancel)) as messages:
-        for message in messages:
-            if isinstance(message, Event):
-                _take(answer, message, on_event)
-                if message.text == MAIN and timer is not None and request.payload["others"]:
-                    timer.interval = max(0.0, (patience or 0) - (time.monotonic() - started))
-                    timer.start()
-            else:
-                _conclude(answer, message)
-    if timer is not None:
-        timer.cancel()
+    for message in stream(request):
+        if isinstance(message, Event):
+            _take(answer, message, on_event)
+        else:
+            _conclude(answer, message)
     if not answer.main or "died" in answer.main:
         why = str(answer.main.get("died") or "it ended without an answer")
         raise UnavailableError(f"The check of {request.subject.name} could not be run: {why}")
     return answer
-
-
-def _messages(request: Request, cancel: threading.Event) -> Generator[Event | Result, None, None]:
-    yield from stream(request, cancel=cancel)
 
 
 def _take(answer: Answer, event: Event, on_event: Callable[[str], None] | None) -> None:

@@ -3,14 +3,17 @@
 Payload: `task` (`check`, `options` or `warm`), `program`, `argv`, `env`, `gpu`, `configs`
 (config.json texts by model), `files`, `unknown` (models without one), `panel` ([{"name", "about",
 "text"}], configurations that stand for the kinds of models), `translations`, `whole`, and
-`others` ([{"version", "root"}]): releases on which each finding is asked for as well.
+`others` ([{"version", "root"}]): releases on which each finding is asked for as well, for at most
+`patience` seconds from the start.
 
 The main answer is sent as an event as soon as it is there, since asking other releases takes
 longer; what these say follows as events.
 """
 
+import math
 import os
 import platform
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -34,6 +37,7 @@ MAIN: Final = "main"
 
 def answer(request: Request, emit: Emit) -> Result:
     """Check the request's line on its release, then ask the other releases."""
+    started = time.monotonic()
     import torch  # once, for this release and the others
 
     payload = request.payload
@@ -42,8 +46,9 @@ def answer(request: Request, emit: Emit) -> Result:
     main = fresh(lambda: _check_on(request), SECONDS)
     emit(Event(event="value", text=MAIN, data=main))
     if payload.get("others") and main.get("findings"):
+        until = started + float(payload.get("patience") or math.inf)
         at_once = max(1, min(4, os.cpu_count() or 1))
-        for version, said in elsewhere.ask(request, main["findings"], at_once):
+        for version, said in elsewhere.ask(request, main["findings"], at_once, until):
             emit(Event(event="value", text=version, data=said))
     return Result(
         outcome="returned" if "died" not in main else "died",

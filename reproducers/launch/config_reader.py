@@ -238,6 +238,10 @@ def cached_file(*_args: Any, **_kwargs: Any) -> None:
     """A file of a model's repository: none but config.json is given."""
 
 
+def nothing_to_say(*_args: Any, **_kwargs: Any) -> None:
+    """A check of transformers' own, of which only warnings come."""
+
+
 class TransformersModule(StandInModule):
     """A module of transformers: `...Config` names are plain configurations, the rest stand-ins."""
 
@@ -275,6 +279,10 @@ CONTENTS: Final[dict[str, dict[str, Any]]] = {
         "CONFIG_MAPPING": ConfigMapping(),
     },
     "transformers.models.auto.modeling_auto": {},
+    "transformers.modeling_rope_utils": {
+        "rope_config_validation": nothing_to_say,
+        "standardize_rope_params": nothing_to_say,
+    },
     "transformers.utils": {"cached_file": cached_file},
     "transformers.utils.hub": {"cached_file": cached_file},
 }

@@ -18,9 +18,9 @@ _ALIKE: Final = 0.55
 
 
 def ask(
-    request: Request, findings: list[dict[str, Any]], at_once: int
+    request: Request, findings: list[dict[str, Any]], at_once: int, until: float
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """For each other release what became of each finding's line, as it comes.
+    """For each other release what became of each finding's line, as it comes, until it is time.
 
     Yields:
         The version, and `{"said": [...]}` with for each finding one of `refused` (the same
@@ -30,7 +30,7 @@ def ask(
         (str(other["version"]), _job(request, other, findings))
         for other in request.payload["others"]
     ]
-    yield from side_by_side(jobs, SECONDS, at_once)
+    yield from side_by_side(jobs, SECONDS, at_once, until)
 
 
 def _job(request: Request, other: Mapping[str, Any], findings: list[dict[str, Any]]) -> Job:

@@ -1,6 +1,7 @@
 """Functions in processes of their own, forked from this one; their answers come back as JSON."""
 
 import json
+import math
 import os
 import select
 import signal
@@ -62,7 +63,7 @@ def fresh(function: Job, seconds: float) -> Answer:
 
 
 def side_by_side(
-    jobs: Iterable[tuple[str, Job]], seconds: float, at_once: int
+    jobs: Iterable[tuple[str, Job]], seconds: float, at_once: int, until: float = math.inf
 ) -> Iterator[tuple[str, Answer]]:
     """The answers of several functions as they come, each with its job's name.
 
@@ -70,6 +71,7 @@ def side_by_side(
         jobs: names and functions; they are started in this order.
         seconds: how long each may take.
         at_once: how many run at the same time.
+        until: when (`time.monotonic`) all that still runs is ended, without an answer.
     """
     waiting = iter(jobs)
     running: dict[int, tuple[str, Fork]] = {}
@@ -83,13 +85,17 @@ def side_by_side(
             fork = Fork(job[1], seconds)
             running[fork.fd] = job[0], fork
         now = time.monotonic()
+        if now >= until:
+            for _, fork in running.values():
+                fork.end(in_time=False)
+            return
         late = [fd for fd, (_, fork) in running.items() if fork.deadline <= now]
         for fd in late:
             name, fork = running.pop(fd)
             yield name, fork.end(in_time=False)
         if not running:
             continue
-        left = min(fork.deadline for _, fork in running.values()) - now
+        left = min([until, *(fork.deadline for _, fork in running.values())]) - now
         for fd in select.select(list(running), [], [], max(left, 0.0))[0]:
             if not running[fd][1].read():
                 name, fork = running.pop(fd)
