@@ -71,8 +71,9 @@ def is_made(db: Session, settings: Settings) -> bool:
 def older(settings: Settings) -> SearchIndex | None:
     """The newest index of an older state of the catalog; None if there is none."""
     with _lock:
-        if _open:
-            return next(iter(_open.values()))
+        for folder, index in _open.items():
+            if folder.parent == settings.index_dir:
+                return index
         made = sorted(
             settings.index_dir.glob(f"{_PREFIX}{FORMAT}-*"), key=lambda p: -p.stat().st_mtime
         )

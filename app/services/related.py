@@ -90,13 +90,14 @@ def are_related(db: Session, settings: Settings) -> bool:
 def _older(settings: Settings) -> dict[str, list[Relation]]:
     """The relations of the last state of the catalog that is known; nothing if none is."""
     with _lock:
-        if not _known:
-            for path in settings.index_dir.glob(f"{_PREFIX}{_FORMAT}-*.json"):
-                found = _load(path)
-                if found is not None:
-                    _known[path.stem.rpartition("-")[2]] = found
-                    break
-        return next(iter(_known.values()), {})
+        for path in settings.index_dir.glob(f"{_PREFIX}{_FORMAT}-*.json"):
+            version = path.stem.rpartition("-")[2]
+            found = _known.get(version) or _load(path)
+            if found is not None:
+                _known.clear()
+                _known[version] = found
+                return found
+        return {}
 
 
 def _path(settings: Settings, version: str) -> Path:
