@@ -71,9 +71,9 @@ def is_made(db: Session, settings: Settings) -> bool:
 def older(settings: Settings) -> SearchIndex | None:
     """The newest index of an older state of the catalog; None if there is none."""
     with _lock:
-        for folder, index in _open.items():
+        for folder, known in _open.items():
             if folder.parent == settings.index_dir:
-                return index
+                return known
         made = sorted(
             settings.index_dir.glob(f"{_PREFIX}{FORMAT}-*"), key=lambda p: -p.stat().st_mtime
         )
