@@ -128,7 +128,7 @@ class SiteBase(SQLModel):
     condition: str = ""
     """See `EntryBase.condition`."""
     form: str = ""
-    """How the message is written: literal, fstring, percent, format, concatenation, variable, ..."""
+    """How the message is written: literal, fstring, percent, concatenation, variable, ..."""
     http_status: int | None = None
     file: str
     """From the package's root: `sglang/srt/...`."""
