@@ -89,7 +89,7 @@ class Line:
                 a += length
             if at < b:
                 b += length
-        return self.start + min(a, self.raw), self.start + min(b, self.raw)
+        return self.start + min(a, self.raw), self.start + min(max(a, b), self.raw)
 
 
 def clean(text: str, *, first: int = 1, start: int = 0) -> list[Line]:

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.diagnosis.lines import clean, seconds
@@ -162,6 +162,7 @@ def test_rays_remark_on_repeated_lines_is_no_part_of_the_message() -> None:
     assert clean("ValueError: x [repeated 3x across cluster]")[0].text == "ValueError: x"
 
 
+@example(text="\x00")
 @given(st.text(max_size=400))
 def test_any_text_is_cleaned_without_a_fault_and_spans_stay_inside(text: str) -> None:
     for line in clean(text):
