@@ -84,7 +84,7 @@ def _errors(asked: Asked, answer: Answer, wheel: Wheel) -> list[Finding]:
     if not raws:
         return []
     # A line that passes needs no scanner.
-    from app.services.preflight_entries import entries_of  # noqa: PLC0415
+    from app.services.preflight_entries import entries_of  # noqa: PLC0415  # see above
 
     entries = entries_of(wheel)
     argv, env = list(asked.argv), dict(asked.command.env)

@@ -38,9 +38,8 @@ def test_every_piece_of_the_page_is_executed_and_holds(slug: str, version: str) 
     """Validator, type guard, wrapper and both halves of the example ran, on good and bad input."""
     claims = ran(slug, version, "fix").claims
     assert [c for c in claims if not c["ok"]] == []
-    assert {c["section"] for c in claims} == {
-        VALIDATOR, TYPE_GUARD, TRY_AND_EXCEPT, BROKEN, FIXED,
-    }  # fmt: skip
+    executed = {c["section"] for c in claims} - {"Corrections"}
+    assert executed == {VALIDATOR, TYPE_GUARD, TRY_AND_EXCEPT, BROKEN, FIXED}
     for section in (VALIDATOR, TYPE_GUARD):
         verdicts = {c["got"] for c in claims if c["section"] == section}
         assert verdicts == {"accepts", "refuses"}, section

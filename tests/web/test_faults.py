@@ -3,6 +3,7 @@
 import gzip
 
 import pytest
+from httpx import Response
 from starlette.testclient import TestClient
 
 from tests.web.catalogs import SLUG
@@ -12,11 +13,11 @@ HUGE = "9" * 40
 LIBRARY = ("pydantic", "Input should", "Expecting value", "multipart", "Extra inputs", "valid ")
 
 
-def problem(answer: object, status: int) -> str:
-    assert answer.status_code == status, answer.text  # type: ignore[attr-defined]
-    kind = answer.headers["content-type"]  # type: ignore[attr-defined]
+def problem(answer: Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    kind = answer.headers["content-type"]
     assert kind == "application/problem+json"
-    said = str(answer.json()["detail"])  # type: ignore[attr-defined]
+    said = str(answer.json()["detail"])
     assert not any(word in said for word in LIBRARY), said
     return said
 
