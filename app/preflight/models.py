@@ -31,13 +31,15 @@ class Models:
 def value_of(argv: Sequence[str], flags: Sequence[str]) -> str | None:
     """The last value that the line gives one of these flags."""
     found = None
-    for i, word in enumerate(argv):
+    # A flag and its value in one word (`- --model-path a/b`) are refused, and taken apart then.
+    words = [part for w in argv for part in (w.split() if w.startswith("--") else [w])]
+    for i, word in enumerate(words):
         name, joined, value = word.partition("=")
         if name in flags:
             if joined:
                 found = value
-            elif i + 1 < len(argv) and not argv[i + 1].startswith("--"):
-                found = argv[i + 1]
+            elif i + 1 < len(words) and not words[i + 1].startswith("--"):
+                found = words[i + 1]
     return found
 
 

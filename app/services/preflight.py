@@ -29,7 +29,7 @@ from app.preflight.flags import translations
 from app.preflight.gpus import assumed_gpu, named_gpu
 from app.preflight.models import Models, models_of
 from app.preflight.report import Report
-from app.services.preflight_files import config_file
+from app.services.preflight_files import config_file, named_in_files
 from app.services.preflight_report import Asked, report_of
 from app.services.preflight_running import Answer, request_for, run
 from app.services.preflight_warm import WarmPool
@@ -157,14 +157,17 @@ def _ask(
     env, left_out = passed_on(command.env)
     argv, files, skipped = config_file(command, question)
     models = models_of(
-        argv,
+        named_in_files(command, files) or argv,
         positional=command.program != "launch_server",
         look=_look if question.local else _nowhere,
         given=given,
     )
     program = command.program
+    if program == "diffusion":
+        models.unknown = []  # the release knows its pipelines by name, not by a config.json
     if program == "serve" and _looks_like_diffusion(models):
         program = "diffusion"
+        models.unknown = []
         notes.append("The model was taken for a diffusion model, by its name.")
     return Asked(
         question_line=question.line,

@@ -1,9 +1,11 @@
 """Files that a line names for the server: only the one of `--config` matters to a check."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
 from app.preflight.command import Command
+from app.preflight.manifest import read_manifest
 from app.preflight.report import Skipped
 
 _LIMIT: Final = 256 * 1024
@@ -46,6 +48,14 @@ def config_file(
     joined = argv[at].startswith("--config=")
     argv[at : at + (1 if joined else 2)] = ["--config", name]
     return argv, {name: text}, []
+
+
+def named_in_files(command: Command, files: Mapping[str, str]) -> list[str]:
+    """The arguments with those of the configuration file, as far as they name models."""
+    if command.as_yaml or not files:
+        return list(command.argv)
+    words = [w.text for text in files.values() for m in read_manifest(text) for w in m.words]
+    return [*words, *command.argv]
 
 
 def _named(argv: list[str]) -> tuple[int, str | None]:

@@ -113,14 +113,15 @@ def _resolve(release: Release, server_args: Any, argv: list[str], outcome: Outco
     before = {a: getattr(server_args, a, None) for a in explicit(release, argv)}
     if hasattr(server_args, "resolve_once"):
         server_args.resolve_once()
+    model_path = str(getattr(server_args, "model_path", ""))
+    if model_path.lower() in ("none", "dummy"):
+        return  # releases leave such a launch half resolved, and check nothing of it
     outcome.stage = "check"
     server_args.check_server_args()
     outcome.changed = _changed(release, server_args, before)
     outcome.stage = "model"
-    model_path = str(getattr(server_args, "model_path", ""))
-    if model_path.lower() not in ("none", "dummy"):
-        config = release.module("sglang.srt.configs.model_config").ModelConfig
-        config.from_server_args(server_args)
+    config = release.module("sglang.srt.configs.model_config").ModelConfig
+    config.from_server_args(server_args)
 
 
 def _serve(

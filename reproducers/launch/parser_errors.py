@@ -72,14 +72,20 @@ def guesses(
             if piece and option:
                 yield renamed(argv, piece, option, name.strip())
     elif (m := _REQUIRED.search(message)) is not None:
-        name = m[1].split(",")[0].split("/")[0].strip()
-        if name == "--model-path":
-            yield Change((*argv, name, "<model>"), f"add `{name}`, the model to serve", (name,))
+        yield from _for_required(argv, m[1].split(",")[0].split("/")[0].strip(), options)
     elif (m := _ARGUMENT.search(message)) is not None:
         names = m[1].split("/")
         piece = next((p for p in line if p.option and _same(p.option, names)), None)
         if piece is not None and piece.option is not None:
             yield from _for_value(argv, piece, piece.option, m[2])
+
+
+def _for_required(argv: tuple[str, ...], name: str, options: Options) -> Iterator[Change]:
+    apart = _taken_apart(argv, options)
+    if apart is not None:
+        yield apart
+    if name == "--model-path":
+        yield Change((*argv, name, "<model>"), f"add `{name}`, the model to serve", (name,))
 
 
 def _for_unknown(
@@ -133,6 +139,17 @@ def _for_stray(
         yield without(argv, before)
     change = without(argv, piece)
     yield Change(change.argv, change.text, (word,))
+
+
+def _taken_apart(argv: tuple[str, ...], options: Options) -> Change | None:
+    """The line with flags and values that stand in one word as words of their own."""
+    parts = [w.split() if w.startswith("--") and " " in w else [w] for w in argv]
+    joined = [w for w, p in zip(argv, parts, strict=True) if len(p) > 1 and options.named(p[0])]
+    if not joined:
+        return None
+    shown = ", ".join(f"`{w}`" for w in joined)
+    words = tuple(word for part in parts for word in part)
+    return Change(words, f"write {shown} as separate arguments")
 
 
 def _translated(
