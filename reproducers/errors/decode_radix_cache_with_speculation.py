@@ -29,6 +29,7 @@ RELEASES = "sglang >=0.5.16,<=0.5.23"
 NGRAM = {"device": "cuda", "speculative_algorithm": "NGRAM", "speculative_num_draft_tokens": 4}
 DECODE = NGRAM | {"disaggregation_mode": "decode"}
 BOTH = DECODE | {"disaggregation_decode_enable_radix_cache": True}
+CACHE = {k: v for k, v in BOTH.items() if not k.startswith("speculative")}
 EAGLE = BOTH | {
     "speculative_algorithm": "EAGLE",
     "speculative_draft_model_path": "DRAFT",
@@ -55,17 +56,19 @@ def trigger(subject: Subject) -> None:
 
 
 def fix(subject: Subject) -> None:
-    """The same line without the radix cache."""
-    settings = start(subject, DECODE)
+    """The same line with one of the two: the cache alone, then speculation alone."""
+    settings = start(subject, CACHE)
     subject.value("speculative_algorithm", settings["speculative_algorithm"])
-    same(subject, "still-speculates", settings["speculative_algorithm"], "NGRAM")
-    same(subject, "radix-cache-is-off", settings["disable_radix_cache"], True)
+    same(subject, "the-cache-is-on", settings["disable_radix_cache"], False)
+    same(subject, "nothing-is-drafted", settings["speculative_algorithm"], None)
+    settings = start(subject, DECODE)
+    same(subject, "the-cache-is-off", settings["disable_radix_cache"], True)
+    same(subject, "n-gram-drafts", settings["speculative_algorithm"], "NGRAM")
     same(subject, "still-decodes", settings["disaggregation_mode"], "decode")
 
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     """The page's code against the launch, and what one might believe of the combination."""
-    cache = {k: v for k, v in BOTH.items() if not k.startswith("speculative")}
     hold_launch_page(
         subject,
         snippets,
@@ -75,7 +78,7 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         cases={
             "cache and n-gram": BOTH,
             "n-gram alone": DECODE,
-            "cache alone": cache,
+            "cache alone": CACHE,
             "both on a prefill server": BOTH | {"disaggregation_mode": "prefill"},
             "both on an undivided server": BOTH | {"disaggregation_mode": None},
         },
@@ -93,4 +96,3 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     same(subject, "allowed-algorithms-of-this-release", allowed, both)
     undivided = start(subject, BOTH | {"disaggregation_mode": None})
     same(subject, "other-roles-are-not-asked", undivided["speculative_algorithm"], "NGRAM")
-    same(subject, "alone-it-is-on", start(subject, cache)["disable_radix_cache"], False)
