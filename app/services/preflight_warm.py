@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,7 @@ MOST: Final = 2
 """Releases kept loaded at once; each takes about 350 MB."""
 IDLE_SECONDS: Final = 600.0
 _LIMITS: Final = Limits(seconds=6 * 3600, memory_bytes=4 << 30, processes=64)
+_SWEEP_SECONDS: Final = 30.0
 _START_SECONDS: Final = 60.0
 _ANSWER_SECONDS: Final = 60.0
 _WARM_UP: Final = ("--model-path", "meta-llama/Llama-3.1-8B-Instruct")
@@ -108,6 +109,8 @@ class WarmPool:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._sweeper: threading.Thread | None = None
         self._processes: dict[tuple[str, str], tuple[WarmProcess, threading.Lock]] = {}
 
     def check(self, wheel: Wheel, settings: Settings, payload: Mapping[str, Any]) -> Answer | None:
@@ -127,28 +130,34 @@ class WarmPool:
             found = self._processes.get(key)
             if found is not None and found[0].alive:
                 return found
-            self._make_room(key)
+            self._make_room()
+            if self._sweeper is None:
+                self._sweeper = threading.Thread(target=self._sweep, daemon=True)
+                self._sweeper.start()
             process = WarmProcess(wheel, settings, _warm_up(gpu))
             found = self._processes[key] = process, threading.Lock()
         process.wait_for("ready", _START_SECONDS)
         return found
 
-    def _make_room(self, key: tuple[str, str]) -> None:
-        """End what has died, what nobody asks any more, and the longest unused beyond the limit."""
-        now = time.monotonic()
-        by_use = sorted(self._processes, key=lambda k: self._processes[k][0].used)
-        for each in by_use:
-            process, lock = self._processes[each]
-            idle = now - process.used > IDLE_SECONDS
-            full = len(self._processes) >= self._most
-            if (each == key or not process.alive or idle or full) and lock.acquire(blocking=False):
-                self._processes.pop(each)
+    def _make_room(self) -> None:
+        """End what has died, and the longest unused if there are too many; the lock is held."""
+        self._end_some(lambda p: not p.alive)
+        by_use = sorted((p.used for p, _ in self._processes.values()), reverse=True)
+        if len(by_use) >= self._most:
+            self._end_some(lambda p: p.used <= by_use[self._most - 1])
+
+    def _end_some(self, which: Callable[[WarmProcess], bool]) -> None:
+        """End the processes that are meant and that nobody is asking right now."""
+        for key, (process, lock) in list(self._processes.items()):
+            if which(process) and lock.acquire(blocking=False):
+                self._processes.pop(key)
                 threading.Thread(target=process.end, daemon=True).start()
 
-    def end_idle(self) -> None:
-        """End what nobody has asked for a while."""
-        with self._lock:
-            self._make_room(("", ""))
+    def _sweep(self) -> None:
+        """End what nobody has asked for a while, now and then."""
+        while not self._closed.wait(_SWEEP_SECONDS):
+            with self._lock:
+                self._end_some(lambda p: time.monotonic() - p.used > IDLE_SECONDS)
 
     def _drop(self, sha256: str, gpu: str) -> None:
         with self._lock:
@@ -158,6 +167,7 @@ class WarmPool:
 
     def close(self) -> None:
         """End everything."""
+        self._closed.set()
         with self._lock:
             processes = [p for p, _ in self._processes.values()]
             self._processes.clear()
