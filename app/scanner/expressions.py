@@ -20,6 +20,23 @@ _COMPARE: Final = {
     ast.In: "in",
     ast.NotIn: "not in",
 }
+_ARITHMETIC: Final = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+}
+_BRACKETS: Final = {ast.Tuple: ("(", ")"), ast.List: ("[", "]"), ast.Set: ("{", "}")}
+_LONG_ROW: Final = 30
 _PLAIN: Final = (int, str, bool, type(None))
 LONGEST: Final = 2000
 """Longer expressions (tables in generated code) are cut, with an ellipsis."""
@@ -71,15 +88,42 @@ def _subscript(node: ast.Subscript) -> str | None:
 
 
 def _compare(node: ast.Compare) -> str | None:
-    out = _atom(node.left)
+    out = _operand(node.left)
     if out is None:
         return None
     for op, operand in zip(node.ops, node.comparators, strict=True):
-        text = _atom(operand)
+        text = _operand(operand)
         if text is None:
             return None
         out += f" {_COMPARE[type(op)]} {text}"
     return out
+
+
+def _arithmetic(node: ast.BinOp) -> str | None:
+    left = _atom(node.left)
+    right = _atom(node.right) if left is not None else None
+    return None if right is None else f"{left} {_ARITHMETIC[type(node.op)]} {right}"
+
+
+def _row(node: ast.Tuple | ast.List | ast.Set) -> str | None:
+    if not node.elts or len(node.elts) > _LONG_ROW:
+        return None
+    texts = []
+    for element in node.elts:
+        text = _operand(element)
+        if text is None:
+            return None
+        texts.append(text)
+    opening, closing = _BRACKETS[type(node)]
+    comma = "," if len(texts) == 1 and type(node) is ast.Tuple else ""
+    return f"{opening}{', '.join(texts)}{comma}{closing}"
+
+
+def _negative(node: ast.UnaryOp) -> str | None:
+    if type(node.op) is ast.USub and type(node.operand) is ast.Constant:
+        value = node.operand.value
+        return f"-{value!r}" if type(value) is int else None
+    return None
 
 
 def _not(node: ast.UnaryOp) -> str | None:
@@ -115,7 +159,26 @@ _QUICK: Final[dict[type[ast.expr], Callable[..., str | None]]] = {
     ast.Compare: _compare,
     ast.UnaryOp: _not,
     ast.BoolOp: _boolean,
+    ast.BinOp: _arithmetic,
+    ast.Tuple: _row,
+    ast.List: _row,
+    ast.Set: _row,
 }
+
+
+_OPERANDS: Final[dict[type[ast.expr], Callable[..., str | None]]] = {
+    **_ATOMS,
+    ast.BinOp: _arithmetic,
+    ast.Tuple: _row,
+    ast.List: _row,
+    ast.Set: _row,
+    ast.UnaryOp: _negative,
+}
+"""What needs no brackets beside a comparison, in a call or in a row."""
+
+
+def _operand(node: ast.expr) -> str | None:
+    return _OPERANDS.get(type(node), _joined)(node)
 
 
 def _atom(node: ast.expr) -> str | None:
