@@ -114,7 +114,7 @@ def _error(asked: Asked, raw: dict[str, Any], entries: "Entries") -> Finding:
     site = raw.get("site")
     entry = entries.of(raw["errorClass"], raw["message"], site)
     names = [str(f) for f in raw.get("flags", ())]
-    message = raw["message"] or (f"assert {raw['condition']}" if raw.get("condition") else "")
+    message = raw["message"] or (f"assert {raw['asserted']}" if raw.get("asserted") else "")
     flag = names[0] if names else None
     return Finding(
         level="error",

@@ -296,7 +296,8 @@ def _missing(error: BaseException) -> str:
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
     stands_in = isinstance(error, TypeError) and "inherit from BaseException" in str(error)
     if stands_in or isinstance(error, (AttributeError, KeyError, NotImplementedError)):
-        return f"{type(error).__name__}: {message_of(error)}"
+        said = f"{type(error).__name__}: {message_of(error)}"
+        return f"something of the model or the machine that was not given ({said})"
     return ""
 
 

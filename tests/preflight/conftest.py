@@ -11,7 +11,7 @@ from app.settings import Settings, load_settings
 @pytest.fixture(scope="session")
 def pool() -> Iterator[WarmPool]:
     """Loaded releases, ended with the session."""
-    found = WarmPool(most=1)
+    found = WarmPool(most=2)
     yield found
     found.close()
 
