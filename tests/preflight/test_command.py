@@ -52,10 +52,10 @@ def test_a_megabyte_of_text_is_too_large_and_said_so_at_once() -> None:
 )
 def test_hostile_text_is_read_in_reasonable_time(unit: str) -> None:
     text = "python -m sglang.launch_server " + unit * (60_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     with _either():
         parse(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 class _either:  # noqa: N801  # reads as a sentence
