@@ -108,7 +108,7 @@ def _matter(examiner: Examiner, examined: Examination, prepared: Prepared) -> bo
     if examined.findings or not prepared.variants or examined.line is None:
         return False
     configs = examined.line.configs
-    outcomes = [examiner.once(replace(v, configs=configs)) for v in prepared.variants]
+    outcomes = examiner.each([replace(v, configs=configs) for v in prepared.variants])
     return any(o.state != examined.last.state for o in outcomes)
 
 
@@ -143,7 +143,7 @@ def _over_panel(
         replace(line, configs={**line.configs, **dict.fromkeys(unknown, str(m["text"]))})
         for m in panel
     ]
-    outcomes = [examiner.once(each) for each in lines]
+    outcomes = examiner.each(lines)
     seen = [
         {"name": m["name"], "about": m["about"], "state": o.state, "message": o.message}
         for m, o in zip(panel, outcomes, strict=True)

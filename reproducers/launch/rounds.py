@@ -6,14 +6,15 @@ nothing gets past the finding.
 """
 
 import importlib
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from reproducers.launch import check_errors, parser_errors
 from reproducers.launch.conditions import Conditions, conditions_at
-from reproducers.launch.fresh import fresh
+from reproducers.launch.fresh import Job, side_by_side
 from reproducers.launch.once import Line, Outcome, check_once
 from reproducers.launch.options import Options, options_of
 from reproducers.launch.parser_errors import Translations
@@ -55,19 +56,32 @@ class Examiner:
 
     def once(self, line: Line) -> Outcome:
         """The line's outcome, in a process of its own."""
-        self.trials += 1
+        return self.each([line])[0]
 
+    def each(self, lines: Sequence[Line]) -> list[Outcome]:
+        """The outcomes of several lines, each in a process of its own, side by side."""
+        self.trials += len(lines)
+        jobs = [(str(i), self._job(line)) for i, line in enumerate(lines)]
+        answers = dict(side_by_side(jobs, SECONDS, max(1, os.cpu_count() or 1)))
+        outcomes = []
+        for name, _ in jobs:
+            answer = answers[name]
+            if "died" in answer:
+                died = str(answer["died"])
+                outcomes.append(Outcome(state="unreachable", message=died, missing=died))
+            else:
+                self._keep(answer.pop("modules"))
+                outcomes.append(Outcome(**answer))
+        return outcomes
+
+    def _job(self, line: Line) -> Job:
         def check() -> dict[str, Any]:
             before = set(sys.modules)
             outcome = check_once(self.release, line)
             new = [m for m in sys.modules if m not in before]
             return {**outcome, "modules": [m for m in new if m.partition(".")[0] == "sglang"]}
 
-        answer = fresh(check, SECONDS)
-        if "died" in answer:
-            return Outcome(state="unreachable", message=answer["died"], missing=answer["died"])
-        self._keep(answer.pop("modules"))
-        return Outcome(**answer)
+        return check
 
     def _keep(self, modules: list[str]) -> None:
         """What a check imported is imported here, so that the next one finds it."""
