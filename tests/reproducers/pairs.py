@@ -1,9 +1,15 @@
 """Each hand-written reproducer with each release it declares, and one run of each step."""
 
+import ast
 import fcntl
 import os
+from collections.abc import Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
+from _pytest.mark.structures import ParameterSet
 
 from app.knowledge.entry_file import EntryFile, read_entry_file
 from app.loading.curated import curated_id
@@ -60,19 +66,43 @@ def declared(slug: str) -> list[str]:
     return [version for version in RELEASES if version in specifier]
 
 
-def pairs() -> list[tuple[str, str]]:
-    """(slug, version): every release of the published errors, both ends of the others.
-
-    With REPROBASE_EVERY_RELEASE set it is every release of all; `make verify` runs those too.
-    """
-    everywhere = SLUGS if os.environ.get("REPROBASE_EVERY_RELEASE") else PUBLISHED
-    inner = [(slug, version) for slug in everywhere for version in declared(slug)]
-    return sorted({*inner, *ends()})
+def _tested() -> Sequence[str]:
+    """The published errors; with REPROBASE_EVERY_REPRODUCER set, all (`make verify` runs all)."""
+    return SLUGS if os.environ.get("REPROBASE_EVERY_REPRODUCER") else PUBLISHED
 
 
-def ends() -> list[tuple[str, str]]:
-    """The oldest and the newest release of each reproducer."""
-    return [(s, v) for s in SLUGS for v in sorted({*declared(s)[:1], *declared(s)[-1:]})]
+def pairs() -> list[ParameterSet]:
+    """(slug, version): every release of the published errors, both ends of the others."""
+    inner = [(slug, version) for slug in PUBLISHED for version in declared(slug)]
+    both = [(slug, version) for slug in _tested() for version in _both_ends(slug)]
+    return [_marked(*pair) for pair in sorted({*inner, *both})]
+
+
+def ends(*, guarded: bool = False) -> list[ParameterSet]:
+    """The oldest and the newest release of each reproducer; `guarded`: of those that raise."""
+    kept = [s for s in _tested() if not guarded or entry_file(s).facts.error_type != "silent"]
+    return [_marked(slug, version) for slug in kept for version in _both_ends(slug)]
+
+
+def _both_ends(slug: str) -> list[str]:
+    return sorted({*declared(slug)[:1], *declared(slug)[-1:]})
+
+
+def _marked(slug: str, version: str) -> ParameterSet:
+    """The pair; skipped where a package is missing that the reproducer runs for real."""
+    missing = [name for name in reproducer_needs(slug) if find_spec(name) is None]
+    reason = f"needs {', '.join(missing)}, an optional extra"
+    return pytest.param(slug, version, marks=pytest.mark.skipif(bool(missing), reason=reason))
+
+
+@cache
+def reproducer_needs(slug: str) -> tuple[str, ...]:
+    """REAL of the reproducer, read and not imported."""
+    path = PROJECT_ROOT / "reproducers/errors" / f"{slug.replace('-', '_')}.py"
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["REAL"]:
+            return tuple(ast.literal_eval(node.value))
+    return ()
 
 
 def request_for(slug: str, version: str, step: Step) -> Request:
