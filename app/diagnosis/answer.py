@@ -76,7 +76,7 @@ def of_lines(
     raised = reading.raised
     engine = engines.engine_of(raised, lines, facts.command)
     origin = engines.origin(matcher.index, matcher.places, engine, raised, lines, given=release)
-    drafts, warned = _drafts(reading, matcher, origin.engine)
+    drafts, warned = _drafts(reading, matcher, origin)
     drafts = drafts or suspicious(reading.parsers)
     groups = group(_whole(announce(drafts)))
     exits = read_exits(lines)
@@ -119,7 +119,7 @@ def _named(origin: engines.Origin) -> str | None:
 
 
 def _drafts(
-    reading: Reading, matcher: Matcher, engine: str | None
+    reading: Reading, matcher: Matcher, origin: engines.Origin
 ) -> tuple[list[Draft], list[Warned]]:
     drafts: list[Draft] = []
     warned: dict[str, Warned] = {}
@@ -127,10 +127,10 @@ def _drafts(
         hits = matcher.lines_hit(parser.stream)
         by_raised: dict[int, Draft] = {}
         for unit in units(parser, set(hits)):
-            match = matcher.best(unit, hits, lambda u, r: engines.allowed(u, r, engine))
+            match = matcher.best(unit, hits, origin)
             draft = with_echo(unit, match)
             if match is None and unit.raised is not None:
-                _answered(draft, matcher, hits, engine)
+                _answered(draft, matcher, hits, origin)
             if unit.raised is not None:
                 by_raised[id(unit.raised)] = draft
                 drafts.append(draft)
@@ -146,11 +146,11 @@ def _drafts(
 
 
 def _answered(
-    draft: Draft, matcher: Matcher, hits: dict[int, set[int]], engine: str | None
+    draft: Draft, matcher: Matcher, hits: dict[int, set[int]], origin: engines.Origin
 ) -> None:
     """A client's exception that quotes the server's answer is the server's error."""
     for answer in of_answer(draft.unit):
-        match = matcher.best(answer, hits, lambda u, r: engines.allowed(u, r, engine))
+        match = matcher.best(answer, hits, origin)
         if match is not None:
             draft.match, draft.announced = match, answer
             draft.unit.http_code = answer.http_code

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from app.diagnosis.echoes import Echo, echo
-from app.diagnosis.fit import dense
+from app.diagnosis.fit import dense, weight
 from app.diagnosis.judging import bare
 from app.diagnosis.matcher import Match
 from app.diagnosis.patterns import lazy
@@ -338,5 +338,9 @@ def _stands_in(match: Match, unit: Unit) -> bool:
 
 
 def with_echo(unit: Unit, match: Match | None) -> Draft:
-    """A draft that knows whether it is an echo."""
-    return Draft(unit, match, echo=echo(unit.error_class, unit.message))
+    """A draft that knows whether it is an echo.
+
+    A class such as EOFError speaks of a peer; not so where the engine raises it in its own words.
+    """
+    own = match is not None and match.placed and weight(match.record.parts) > 0
+    return Draft(unit, match, echo=echo(None if own else unit.error_class, unit.message))

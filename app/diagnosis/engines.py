@@ -17,6 +17,7 @@ from app.diagnosis.raised import Frame, Raised
 from app.diagnosis.units import Unit
 
 _WORDS: Final = (
+    # not the bare names: messages of one engine speak of the others
     (
         lazy(
             r"\bsglang\b|\bsgl[-_]|launch_server\.py|\[[\d-]{5,10} [\d:]{8}(?: [A-Z]+\d+)+\]"
@@ -26,12 +27,15 @@ _WORDS: Final = (
     ),
     (
         lazy(
-            r"\bvllm\b|\bVLLM_|\((?:APIServer|EngineCore|Worker|VllmWorker)[\w ]{0,20}pid="
+            r"\bvllm (?:serve|bench|version|v?\d)|\bvllm[/:]|\bvllm==|\bvllm-openai"
+            r"|\bvLLM (?:API|is using|engine)"
+            r"|\bvllm\.(?:v1|engine|entrypoints|worker|executor|model_executor)\b|\bVLLM_"
+            r"|\((?:APIServer|EngineCore|Worker|VllmWorker)[\w ]{0,20}pid="
             r"|\[(?:core|async_llm|gpu_model_runner|loggers|multiproc_executor)\.py:\d"
         ),
         "vllm",
     ),
-    (lazy(r"\bTensorRT-LLM\b|\btrtllm-serve\b|\btensorrt_llm\b"), "tensorrt_llm"),
+    (lazy(r"\[TensorRT-LLM\]|\[TRT-LLM\]|\btrtllm-serve\b|\btensorrt_llm[./]"), "tensorrt_llm"),
     (lazy(r"\blmdeploy\b"), "lmdeploy"),
     (lazy(r"\btext[-_]generation[-_](?:server|launcher)\b"), "text_generation_server"),
     (lazy(r"\bllama[._]cpp\b|\bggml_|\bllama_model_load"), "llama_cpp"),

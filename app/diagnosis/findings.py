@@ -14,7 +14,7 @@ from app.diagnosis.phases import phase_of
 from app.diagnosis.places import ENGINES, canonical, leaf
 from app.diagnosis.remarks import on_arguments, on_late_fault, on_sizes, params_of
 from app.diagnosis.result import CatalogSite, Finding, Occurrence, ShownFrame
-from app.diagnosis.sites import site_of
+from app.diagnosis.sites import Seen, site_of
 
 _MOST_OCCURRENCES: Final = 100
 _LONGEST: Final = 2_000
@@ -132,14 +132,8 @@ def _site(draft: Draft, case: Case) -> CatalogSite | None:
         return None
     raised = draft.unit.raised
     frame = raised.frames[-1] if raised and raised.frames else None
-    file = canonical(frame.file)[1] if frame else None
-    return site_of(
-        case.matcher.index,
-        match.record,
-        case.origin.number,
-        file,
-        leaf(frame.function) if frame else None,
-    )
+    seen = Seen(canonical(frame.file)[1], leaf(frame.function), frame.line) if frame else Seen()
+    return site_of(case.matcher.index, match.record, case.origin.number, seen)
 
 
 def _history(site: CatalogSite, record: TemplateRecord) -> list[str]:

@@ -33,9 +33,12 @@ _BEFORE: Final = (
 )
 _BEFORE_WORDS: Final = ("exception ", "error ", "Error ", "Exception ", "reason ", "message ")
 _LONG_VALUE: Final = 2_000
-_ENOUGH_WHEN_CUT: Final = 20
+_ENOUGH_WHEN_CUT: Final = 12
 """Letters and digits of fixed text that a message must show before its missing end is forgiven."""
-_SHARE_WHEN_CUT: Final = 0.45
+_SHARE_WHEN_CUT: Final = 0.3
+_TRIES: Final = 8
+_LONGEST_CLOSED: Final = 400
+"""How far the end of a bracket is looked for."""
 
 
 class Fit(NamedTuple):
@@ -75,7 +78,38 @@ def fit(parts: list[str], text: str, *, begin: int = 0, end: int | None = None) 
     stop = len(text) if end is None else end
     start = _first(parts, text, begin, stop)
     if start < 0:
-        return None
+        return _cut_opening(parts, text, begin, stop)
+    shown = _walk(parts, text, start, stop, whole_values=True)
+    if len(shown.found) < len(parts):
+        shown = _walk(parts, text, start, stop, whole_values=False)
+    if len(shown.found) < len(parts):
+        return _cut(parts, shown, text, begin, stop)
+    return Fit(
+        start=start,
+        end=shown.at,
+        values=tuple(shown.values),
+        weight=weight(shown.found),
+        whole=True,
+        opens=start == begin,
+        closes=not text[shown.at : stop].strip(" .\n\t"),
+    )
+
+
+class _Shown(NamedTuple):
+    """What of a template a text holds."""
+
+    start: int
+    at: int
+    """Where the search stands."""
+    found: list[str]
+    values: list[tuple[int, int]]
+
+
+def _walk(parts: list[str], text: str, start: int, stop: int, *, whole_values: bool) -> _Shown:
+    """Find one fixed part behind the other, as far as it goes.
+
+    With `whole_values` the comma in `[1, 2]` is no comma between two values.
+    """
     at = start + len(parts[0])
     values: list[tuple[int, int]] = []
     found = [parts[0]]
@@ -86,21 +120,29 @@ def fit(parts: list[str], text: str, *, begin: int = 0, end: int | None = None) 
             where = _last(part, text, at, stop)
         else:
             where = text.find(part, at, stop) if part else at
+            if whole_values and part and where > at:
+                where = _closed(part, text, at, where, stop)
         if where < 0:
-            shown = _Shown(start, at, start == begin, found, values)
-            return _cut(parts, shown, text, stop)
+            break
         values.append((at, where))
         at = where + len(part)
         found.append(part)
-    return Fit(
-        start=start,
-        end=at,
-        values=tuple(values),
-        weight=weight(found),
-        whole=True,
-        opens=start == begin,
-        closes=not text[at:stop].strip(" .\n\t"),
-    )
+    return _Shown(start, at, found, values)
+
+
+def _closed(part: str, text: str, at: int, where: int, stop: int) -> int:
+    """Where the part stands first behind a value whose brackets are closed; else as it was."""
+    later = where
+    for _ in range(_TRIES):
+        value = text[at:later]
+        if len(value) > _LONGEST_CLOSED:
+            break
+        if all(value.count(a) <= value.count(b) for a, b in ("()", "[]", "{}")):
+            return later
+        later = text.find(part, later + 1, stop)
+        if later < 0:
+            break
+    return where
 
 
 def _first(parts: list[str], text: str, begin: int, stop: int) -> int:
@@ -138,18 +180,26 @@ def _last(part: str, text: str, at: int, stop: int) -> int:
     return text.find(part, at, stop)
 
 
-class _Shown(NamedTuple):
-    """What of a template a text was found to hold before it stops."""
+def _cut_opening(parts: list[str], text: str, begin: int, stop: int) -> Fit | None:
+    """The message stops within the template's first words."""
+    said = text[begin:stop].rstrip(" ….\n")
+    if not said or not parts[0].startswith(said):
+        return None
+    shown = weight([said])
+    if shown < _ENOUGH_WHEN_CUT or shown < weight(parts) * _SHARE_WHEN_CUT:
+        return None
+    return Fit(
+        start=begin,
+        end=begin + len(said),
+        values=((-1, -1),) * (len(parts) - 1),
+        weight=shown,
+        whole=False,
+        opens=True,
+        closes=True,
+    )
 
-    start: int
-    at: int
-    """Where the search stands."""
-    opens: bool
-    found: list[str]
-    values: list[tuple[int, int]]
 
-
-def _cut(parts: list[str], so_far: _Shown, text: str, stop: int) -> Fit | None:
+def _cut(parts: list[str], so_far: _Shown, text: str, begin: int, stop: int) -> Fit | None:
     """The message stops before the template does: cut off, or an older or shorter wording."""
     found, values = so_far.found, so_far.values
     missing = parts[len(found)]
@@ -167,7 +217,7 @@ def _cut(parts: list[str], so_far: _Shown, text: str, stop: int) -> Fit | None:
         values=tuple(values),
         weight=shown,
         whole=False,
-        opens=so_far.opens,
+        opens=so_far.start == begin,
         closes=True,
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.diagnosis.fit import Fit, dense
+from app.diagnosis.fit import Fit, dense, weight
 from app.diagnosis.index import TemplateRecord
 from app.diagnosis.places import canonical, leaf
 from app.diagnosis.units import Unit
@@ -10,10 +10,12 @@ from app.diagnosis.units import Unit
 _LEAST: Final = 12
 """Letters and digits of fixed text below which a message alone proves nothing."""
 _LEAST_SAID: Final = 14
-LEAST_INSIDE: Final = 24
+_LEAST_INSIDE: Final = 24
 """The same for a message that another one quotes."""
 _LEAST_ELSEWHERE: Final = 26
 """The same where the traceback ends in another function than the template's."""
+_LEAST_CUT: Final = 20
+_SHARE_CUT: Final = 0.45
 _STATEMENT: Final = 4
 """Lines that a statement goes on for; a traceback names one of them."""
 _LONG_VALUE: Final = 240
@@ -31,19 +33,46 @@ def by_library(unit: Unit, record: TemplateRecord) -> bool:
     return False
 
 
-def at_line(unit: Unit, record: TemplateRecord) -> bool:
-    """Whether some release has the record's statement at the line of the innermost frame."""
-    if unit.raised is None:
-        return False
+def nearness(
+    record: TemplateRecord, file: str, line: int | None, release: int | None
+) -> tuple[float, int]:
+    """How near a statement of the record stands to a line of a file, and in which release.
+
+    Args:
+        record: the template.
+        file: canonical path of the frame.
+        line: of the frame.
+        release: number of the log's release; all of them are looked at if it is not known.
+
+    Returns:
+        (0 to 1, number of the release); 0 if the statement is at none of the lines before.
+    """
+    best = (0.0, -1)
+    for site in record.sites:
+        if site[0] != file or line is None:
+            continue
+        for number, lines in site[2].items():
+            if release is not None and int(number) != release:
+                continue
+            gap = min((line - start for start in lines if start <= line), default=_STATEMENT + 1)
+            if gap <= _STATEMENT:
+                best = max(best, (1.0 - gap / (2 * _STATEMENT), int(number)))
+    return best
+
+
+def near(unit: Unit, record: TemplateRecord, release: int | None = None) -> float:
+    """How near the innermost frame is to a statement of the record: 0 to 1.
+
+    Of a release that is not scanned, or that the log only seems to be of, other releases tell.
+    """
+    if unit.raised is None or not unit.raised.frames:
+        return 0.0
     frame = unit.raised.frames[-1]
     _, path = canonical(frame.file)
-    return any(
-        site[0] == path
-        and any(
-            0 <= frame.line - line <= _STATEMENT for lines in site[2].values() for line in lines
-        )
-        for site in record.sites
-    )
+    inside = nearness(record, path, frame.line, release)[0]
+    if release is None or inside:
+        return inside
+    return nearness(record, path, frame.line, None)[0] / 2
 
 
 def same_source(record: TemplateRecord, source: str) -> bool:
@@ -71,7 +100,7 @@ def placed(unit: Unit, record: TemplateRecord) -> bool:
     return any(site[0] == path and leaf(site[1]) == name for site in record.sites)
 
 
-def judge(unit: Unit, record: TemplateRecord, got: Fit) -> float | None:
+def judge(unit: Unit, record: TemplateRecord, got: Fit, release: int | None = None) -> float | None:
     """How well a fit explains a unit; None if it does not."""
     here = placed(unit, record)
     same = bare(unit.error_class or "") == bare(record.error_class)
@@ -81,13 +110,17 @@ def judge(unit: Unit, record: TemplateRecord, got: Fit) -> float | None:
     if unit.kind != "raised":
         if unit.dump and not got.opens:
             return None
-        if got.weight < (_LEAST_SAID if got.whole and got.closes else LEAST_INSIDE):
+        if got.weight < (_LEAST_SAID if got.whole and got.closes else _LEAST_INSIDE):
             return None
+    if not got.whole and not (here and same) and not _shows_enough(record, got):
+        return None
     if unit.kind == "raised" and not here and not _elsewhere(unit, record, got, same=same):
         return None
     score = float(got.weight)
     score += _class_score(unit, record, same=same, typed=typed)
     score += _place_score(unit, record, here=here)
+    score += 12.0 * near(unit, record, release) if here else 0.0
+    score += _release_score(record, release)
     score += 60.0 if got.opens else 0.0
     score += 15.0 if got.whole and got.closes else 0.0
     score -= 0.0 if got.whole else 20.0
@@ -98,17 +131,23 @@ def judge(unit: Unit, record: TemplateRecord, got: Fit) -> float | None:
     return score
 
 
+def _shows_enough(record: TemplateRecord, got: Fit) -> bool:
+    """Whether a message that is cut off shows enough to be told without its place."""
+    return got.weight >= max(_LEAST_CUT, weight(record.parts) * _SHARE_CUT)
+
+
 def _elsewhere(unit: Unit, record: TemplateRecord, got: Fit, *, same: bool) -> bool:
     """Whether a message may be a template's although the traceback ends in another function.
 
     It may have moved since, or been raised by compiled code; then its words have to tell more.
     """
     if record.kind not in _TYPED:
-        return got.weight >= LEAST_INSIDE and got.opens
+        return got.weight >= _LEAST_INSIDE and got.opens
     frames = unit.raised.frames if unit.raised else []
-    if frames and leaf(frames[-1].function) in {leaf(s[1]) for s in record.sites}:
-        return same or got.weight >= LEAST_INSIDE
-    least = _LEAST_ELSEWHERE if frames else LEAST_INSIDE
+    name = leaf(frames[-1].function) if frames else ""
+    if name and name in {leaf(s[1]) for s in record.sites}:
+        return same or got.weight >= _LEAST_INSIDE
+    least = _LEAST_ELSEWHERE if frames else _LEAST_INSIDE
     return got.opens and got.whole and got.weight >= (least if same else least + 8)
 
 
@@ -116,10 +155,32 @@ def _class_score(unit: Unit, record: TemplateRecord, *, same: bool, typed: bool)
     if unit.kind == "http":
         return 25.0 if record.kind == "http" else (-10.0 if record.kind == "log" else 15.0)
     if unit.error_class is None:
-        return 5.0 if record.kind == "log" else 8.0 * typed
+        return _unnamed_score(unit, record, typed=typed)
     if record.kind == "log":
         return -25.0
     return (30.0 if same else -30.0) if typed else 0.0
+
+
+def _unnamed_score(unit: Unit, record: TemplateRecord, *, typed: bool) -> float:
+    """How well a kind of site fits a line that names no class."""
+    if record.kind == "argparse":
+        return 25.0 if ": error: " in unit.text[:_LONG_VALUE] else 0.0
+    if record.kind != "log":
+        return 8.0 * typed
+    # what stands alone on a record was logged rather than raised, if the catalog knows both
+    line = unit.lines[0] if unit.lines else None
+    logged = line is not None and line.own and unit.begin == 0
+    quiet = record.level.upper() == "WARNING"
+    if line is not None and (line.level or "").startswith("WARN"):
+        return 12.0 if quiet else 5.0
+    return (10.0 if logged else 5.0) - (3.0 if quiet else 0.0)
+
+
+def _release_score(record: TemplateRecord, release: int | None) -> float:
+    """Of equal wordings the one that the log's release has; the newest if it is not known."""
+    if release is None:
+        return 0.02 * max((int(r) for site in record.sites for r in site[2]), default=0)
+    return 6.0 if any(str(release) in site[2] for site in record.sites) else 0.0
 
 
 def _place_score(unit: Unit, record: TemplateRecord, *, here: bool) -> float:
@@ -130,7 +191,7 @@ def _place_score(unit: Unit, record: TemplateRecord, *, here: bool) -> float:
     frame = unit.raised.frames[-1]
     package, _ = canonical(frame.file)
     name = leaf(frame.function)
-    if any(leaf(site[1]) == name for site in record.sites):
+    if name and any(leaf(site[1]) == name for site in record.sites):
         return 30.0
     if package not in ("", record.package) and not unit.raised.cut_end:
         return -60.0

@@ -8,30 +8,30 @@ of one engine is never given the entry of another.
 import re
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
-from app.diagnosis.fit import fit, fit_squeezed, value, weight
+from app.diagnosis.engines import Origin, allowed
+from app.diagnosis.fit import Fit, fit, fit_squeezed, value, weight
 from app.diagnosis.index import Index, TemplateRecord
 from app.diagnosis.judging import (
-    LEAST_INSIDE,
-    at_line,
     bare,
     by_library,
     judge,
+    near,
     placed,
     same_source,
 )
 from app.diagnosis.literals import Literals, Scanner
 from app.diagnosis.patterns import lazy
-from app.diagnosis.places import Places, leaf
+from app.diagnosis.places import PYTHON, Places, leaf
 from app.diagnosis.streams import Stream
 from app.diagnosis.units import Unit
 
 _ALTERNATIVE: Final = lazy(r"_\d$")
-Allowed = Callable[[Unit, TemplateRecord], bool]
 
 
 @dataclass(slots=True)
@@ -85,48 +85,63 @@ class Matcher:
         found: dict[int, set[int]] = {}
         for hit in self._scanner.scan(b"\n".join(data)):
             posting = self.index.posting(hit.literal)
-            if posting:
-                index = bisect_right(starts, hit.end - 1) - 1
-                found.setdefault(index, set()).update(posting)
+            if not posting:
+                continue
+            index = bisect_right(starts, hit.end - 1) - 1
+            found.setdefault(index, set()).update(posting)
+            for number in posting:
+                # the words stand in a later line of a message that begins further up
+                above = self._lines_above(number, hit.literal)
+                if 0 < above <= index:
+                    found.setdefault(index - above, set()).add(number)
         return found
 
-    def best(self, unit: Unit, hits: dict[int, set[int]], allowed: Allowed) -> Match | None:
-        """The template that explains a unit best, or None."""
+    def _lines_above(self, number: int, literal: int) -> int:
+        """Lines of a record's message before the one that a fixed string of it stands in."""
+        parts = self.index.record(number).parts
+        if not any("\n" in part for part in parts):
+            return 0
+        said = self.index.literal(literal).decode("utf-8", "replace")
+        before = 0
+        for part in parts:
+            at = part.find(said)
+            if at >= 0:
+                return before + part.count("\n", 0, at)
+            before += part.count("\n")
+        return 0
+
+    def best(
+        self,
+        unit: Unit,
+        hits: dict[int, set[int]],
+        origin: Origin,
+    ) -> Match | None:
+        """The template that explains a unit best, or None.
+
+        Args:
+            unit: what was raised or said.
+            hits: what `lines_hit` gave for its stream.
+            origin: of the log; an error is never given an entry of another engine.
+        """
         numbers: set[int] = set()
         for offset in range(max(1, len(unit.lines))):
             numbers |= hits.get(unit.index + offset, set())
         if unit.error_class and unit.kind != "http":
             numbers.update(self.index.by_class(bare(unit.error_class)))
-        found = self._pick(unit, numbers, allowed, squeezed=False)
+        found = self._pick(unit, numbers, origin, squeezed=False)
         told = unit.kind != "said" or unit.error_class is not None
         if found is None and (numbers or len(unit.lines) > 1) and told:
             wrapped = self._wrapped(unit) if len(unit.lines) > 1 else numbers
-            found = self._pick(unit, wrapped, allowed, squeezed=True)
-        if found is None and unit.raised is not None:
-            found = self._by_place(unit, allowed)
-        if unit.kind != "said" and (found is None or not found.opens):
-            found = self._by_opening(unit, allowed) or found
+            found = self._pick(unit, wrapped, origin, squeezed=True)
+        if unit.raised is not None and (found is None or found.record.package == PYTHON):
+            placed_here = self._by_place(unit, origin)
+            if found is None or (placed_here and _raises(unit, placed_here, origin.number)):
+                found = placed_here
+        if unit.kind != "said" and not _certain(unit, found):
+            other = self._by_opening(unit, origin)
+            if other and (found is None or not found.opens or other.score > found.score):
+                found = other
         return found
-
-    def inside(self, unit: Unit, text: str, allowed: Allowed) -> TemplateRecord | None:
-        """The template of a message that another one carries in a hole."""
-        numbers: set[int] = set()
-        for hit in self._scanner.scan(text.encode("utf-8", "replace")):
-            numbers.update(self.index.posting(hit.literal))
-        best: tuple[int, TemplateRecord] | None = None
-        for number in numbers:
-            record = self.index.record(number)
-            if record.pattern or record.kind == "log" or not allowed(unit, record):
-                continue
-            got = fit(record.parts, text)
-            if (
-                got
-                and got.whole
-                and got.weight >= LEAST_INSIDE
-                and (not best or got.weight > best[0])
-            ):
-                best = (got.weight, record)
-        return best[1] if best else None
 
     def _wrapped(self, unit: Unit) -> set[int]:
         """Records found when a wrapped message is put on one line again."""
@@ -138,17 +153,17 @@ class Matcher:
         return numbers
 
     def _pick(
-        self, unit: Unit, numbers: Iterable[int], allowed: Allowed, *, squeezed: bool
+        self, unit: Unit, numbers: Iterable[int], origin: Origin, *, squeezed: bool
     ) -> Match | None:
         best: Match | None = None
         for number in numbers:
             record = self.index.record(number)
-            if not allowed(unit, record):
+            if not allowed(unit, record, origin.engine):
                 continue
             match = (
                 self._curated(unit, record, number, squeezed=squeezed)
                 if record.pattern
-                else self._scanned(unit, record, number, squeezed=squeezed)
+                else self._scanned(unit, record, number, origin, squeezed=squeezed)
             )
             if match is None:
                 continue
@@ -199,7 +214,7 @@ class Matcher:
         )
 
     def _scanned(
-        self, unit: Unit, record: TemplateRecord, number: int, *, squeezed: bool
+        self, unit: Unit, record: TemplateRecord, number: int, origin: Origin, *, squeezed: bool
     ) -> Match | None:
         if (len(record.parts) == 1 and not record.parts[0]) or (
             record.raised_by and not by_library(unit, record)
@@ -212,21 +227,17 @@ class Matcher:
             got = fit(record.parts, unit.text, begin=unit.begin, end=end)
         if got is None:
             return None
-        score = judge(unit, record, got)
+        score = judge(unit, record, got, origin.number)
         if score is None:
             return None
         score += 100.0 if record.raised_by else 0.0
-        values = {
-            name: value(unit.text[a:b] if not squeezed else _unwrapped(unit.text[a:b]))
-            for name, (a, b) in zip(record.holes, got.values, strict=True)
-            if a >= 0
-        }
+        values = _values(record, got, unit.text.replace("\n", " ") if squeezed else unit.text)
         return Match(
             unit, record, number, values, (got.start, got.end), score, got.whole, got.opens,
             placed(unit, record),
         )  # fmt: skip
 
-    def _by_place(self, unit: Unit, allowed: Allowed) -> Match | None:
+    def _by_place(self, unit: Unit, origin: Origin) -> Match | None:
         """A message that no fixed string leads to: by class and place.
 
         Either the template has no words of its own (`assert n == m`), or the log cuts the message
@@ -239,32 +250,31 @@ class Matcher:
         best: Match | None = None
         for number in self.index.by_function(leaf(frame.function), bare(unit.error_class or "")):
             record = self.index.record(number)
-            if not allowed(unit, record):
+            if not allowed(unit, record, origin.engine):
                 continue
-            match = _placed_match(unit, record, number, frame.source)
+            match = _placed_match(unit, record, number, origin.number)
             if match and (best is None or match.score > best.score):
                 best = match
         return best
 
-    def _by_opening(self, unit: Unit, allowed: Allowed) -> Match | None:
+    def _by_opening(self, unit: Unit, origin: Origin) -> Match | None:
         """A message that is cut off, or that another release words a little differently."""
         best: Match | None = None
         small = unit.text.lower()
         for number in self.index.by_opening(unit.text[unit.begin : unit.end]):
             record = self.index.record(number)
-            if not allowed(unit, record) or record.raised_by:
+            if not allowed(unit, record, origin.engine) or record.raised_by:
                 continue
             parts = [p.lower() for p in record.parts]
             got = fit(parts, small, begin=unit.begin, end=len(small))
             if got is None and "\n" in small:
                 got = fit_squeezed(parts, small, begin=unit.begin)
-            if got is None or not got.opens or (score := judge(unit, record, got)) is None:
+            if got is None or not got.opens:
                 continue
-            values = {
-                name: value(unit.text[a:b])
-                for name, (a, b) in zip(record.holes, got.values, strict=True)
-                if a >= 0
-            }
+            score = judge(unit, record, got, origin.number)
+            if score is None:
+                continue
+            values = _values(record, got, unit.text)
             if best is None or score > best.score:
                 best = Match(
                     unit, record, number, values, (got.start, got.end), score,
@@ -273,40 +283,56 @@ class Matcher:
         return best
 
 
+def _certain(unit: Unit, found: Match | None) -> bool:
+    """Whether no cut-off message could fit better."""
+    if found is None or not (found.opens and found.whole):
+        return False
+    return found.placed or unit.raised is None or not unit.raised.frames
+
+
+def _raises(unit: Unit, match: Match, release: int | None) -> bool:
+    """Whether the engine itself raised it, not a statement of Python in that function."""
+    source = unit.raised.frames[-1].source if unit.raised else ""
+    if source:
+        return source.startswith("raise ")
+    return match.placed and near(unit, match.record, release) == 1.0
+
+
 def _nested_class(before: str) -> bool:
     """Whether only the class of a wrapped exception stands before: `RuntimeError: `."""
     return before.endswith(": ") and before[:-2].replace(".", "").isidentifier()
 
 
-def _placed_match(unit: Unit, record: TemplateRecord, number: int, source: str) -> Match | None:
+def _placed_match(
+    unit: Unit, record: TemplateRecord, number: int, release: int | None
+) -> Match | None:
     here = placed(unit, record)
+    source = unit.raised.frames[-1].source if unit.raised else ""
+    close = near(unit, record, release) if here else 0.0
     wordless = weight(record.parts) == 0
     if not unit.message:
-        known = same_source(record, source) if source else here and at_line(unit, record)
+        known = same_source(record, source) if source else close > 0
         if record.kind == "raise" and here and (not source or source.startswith("raise")):
             known = True
         if not wordless or len(record.parts) > 1 or not known:
             return None
-        score = 40.0 + 60.0 * here
+        score = 40.0 + 60.0 * here + 12.0 * close
         return Match(unit, record, number, {}, (0, 0), score, whole=True, opens=True, placed=here)
     if not here:
         return None
     got = fit(record.parts, unit.text, begin=unit.begin, end=unit.end)
     if got is not None and len(record.parts) > 1 and (got.opens or wordless):
-        if source and not source.startswith(("raise", "assert")) and wordless:
+        raises = source.startswith(("raise", "assert")) if source else close > 0
+        if wordless and not raises:
             return None
-        values = {
-            n: value(unit.text[a:b])
-            for n, (a, b) in zip(record.holes, got.values, strict=True)
-            if a >= 0
-        }
+        values = _values(record, got, unit.text)
         return Match(
             unit,
             record,
             number,
             values,
             (got.start, got.end),
-            30.0,
+            30.0 + 12.0 * close,
             whole=got.whole,
             opens=True,
             placed=True,
@@ -314,5 +340,15 @@ def _placed_match(unit: Unit, record: TemplateRecord, number: int, source: str) 
     return None
 
 
-def _unwrapped(text: str) -> str:
-    return " ".join(text.split("\n"))
+def _values(record: TemplateRecord, got: Fit, text: str) -> dict[str, Any]:
+    """The slices between the fixed parts, by the names of the holes."""
+    slices = list(got.values)
+    for i, (one, other) in enumerate(pairwise(record.holes)):
+        a, b = slices[i + 1]
+        digits = 0 <= a < b - 1 and text[a:b].isdigit() and not record.parts[i + 1]
+        if digits and one.endswith(("major", "[0]")) and other.endswith(("minor", "[1]")):
+            # `sm{major}{minor}`: of a version without a dot the last digit is the minor one
+            slices[i], slices[i + 1] = (a, b - 1), (b - 1, b)
+    return {
+        name: value(text[a:b]) for name, (a, b) in zip(record.holes, slices, strict=True) if a >= 0
+    }

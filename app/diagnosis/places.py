@@ -12,6 +12,9 @@ from app.diagnosis.index import Index
 from app.diagnosis.patterns import lazy
 
 ENGINES: Final = ("sglang", "vllm")
+PYTHON: Final = "python"
+MODULE: Final = "<module>"
+"""What a traceback calls the code outside every function."""
 """Serving engines whose errors have catalogs."""
 STRANGERS: Final = (
     *(
@@ -46,7 +49,7 @@ def canonical(file: str) -> tuple[str, str]:
         inside = path[m.end() :]
         return inside.split("/", 1)[0].removesuffix(".py"), inside
     if _STANDARD().match(path):
-        return "python", path
+        return PYTHON, path
     for root in _ROOTS:
         at = path.rfind(f"/{root}/")
         if at >= 0 or path.startswith(f"{root}/"):
@@ -57,8 +60,9 @@ def canonical(file: str) -> tuple[str, str]:
 
 
 def leaf(function: str) -> str:
-    """`Class.method.<locals>.inner` → `inner`."""
-    return function.rpartition(".")[2]
+    """`Class.method.<locals>.inner` → `inner`; nothing for a module's own lines."""
+    name = function.rpartition(".")[2]
+    return "" if name == MODULE else name
 
 
 class Places:

@@ -1,18 +1,23 @@
 """Where the catalog has a message: in the log's release, and where it stands today."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.diagnosis.index import Index, TemplateRecord
-from app.diagnosis.places import leaf
+from app.diagnosis.judging import nearness
+from app.diagnosis.places import MODULE, leaf
 from app.diagnosis.result import CatalogSite
 
 
+class Seen(NamedTuple):
+    """Where the log says that it was raised; all None if it does not."""
+
+    file: str | None = None
+    function: str | None = None
+    line: int | None = None
+
+
 def site_of(
-    index: Index,
-    record: TemplateRecord,
-    release: int | None,
-    file: str | None,
-    function: str | None,
+    index: Index, record: TemplateRecord, release: int | None, seen: Seen
 ) -> CatalogSite | None:
     """The place of a message.
 
@@ -20,25 +25,24 @@ def site_of(
         index: the catalog.
         record: the template.
         release: number of the log's release, None if not known.
-        file: where the log's innermost frame is, to choose among several places.
-        function: its name.
+        seen: the log's innermost frame, to choose among several places.
     """
     if not record.sites or record.raised_by:
         return None
     newest = max(i for i, (package, _) in enumerate(index.releases) if package == record.package)
     wanted = release if release is not None and _in(record, release) else None
     if wanted is None:
-        wanted = _nearest(record, release)
-    site = _choose(record, wanted, file, function)
+        wanted = _nearest(record, release, seen)
+    site = _choose(record, wanted, seen)
     if not any(part.strip() for part in record.parts):
         # without words of its own the place is all that tells it from others of its class
-        file, function = site[0], leaf(site[1])
+        seen = Seen(site[0], leaf(site[1]), seen.line)
     lines = site[2][str(wanted)]
     last = max(_releases(record))
-    today, status = _today(index, record, newest, site, (file, function))
+    today, status = _today(index, record, newest, site, seen)
     return CatalogSite(
         file=site[0],
-        function=site[1],
+        function=site[1] or MODULE,
         release=_name(index, wanted),
         line=lines[0],
         today=today,
@@ -60,20 +64,27 @@ def _in(record: TemplateRecord, release: int) -> bool:
     return any(str(release) in site[2] for site in record.sites)
 
 
-def _nearest(record: TemplateRecord, release: int | None) -> int:
-    """The release nearest to the log's that has the message; the newest if the log's is unknown."""
+def _nearest(record: TemplateRecord, release: int | None, seen: Seen) -> int:
+    """The release nearest to the log's that has the message.
+
+    If the log's is unknown: the newest that has it at the line of the frame, in its function, or
+    anywhere.
+    """
     have = sorted(_releases(record))
-    if release is None:
-        return have[-1]
-    return min(have, key=lambda r: (abs(r - release), -r))
+    if release is not None:
+        return min(have, key=lambda r: (abs(r - release), -r))
+    if seen.file is not None:
+        share, number = nearness(record, seen.file, seen.line, None)
+        if share:
+            return number
+    inside = [s for s in record.sites if s[0] == seen.file and leaf(s[1]) == seen.function]
+    return max((int(r) for s in inside for r in s[2]), default=have[-1])
 
 
-def _choose(
-    record: TemplateRecord, release: int, file: str | None, function: str | None
-) -> list[Any]:
+def _choose(record: TemplateRecord, release: int, seen: Seen) -> list[Any]:
     """Of the places a release has, the one the log's frame is in, else the first."""
     here = [s for s in record.sites if str(release) in s[2]]
-    return min(here, key=lambda s: (s[0] != file, leaf(s[1]) != function))
+    return min(here, key=lambda s: (s[0] != seen.file, leaf(s[1]) != seen.function))
 
 
 def _today(
@@ -81,35 +92,34 @@ def _today(
     record: TemplateRecord,
     newest: int,
     site: list[Any],
-    frame: tuple[str | None, str | None],
+    seen: Seen,
 ) -> tuple[dict[str, Any] | None, str]:
     """Where the newest scanned release has it, and what became of it."""
-    file, function = frame
     status, later = "same", record
     if not _in(record, newest):
         successor = index.by_id(record.becomes) if record.becomes else None
         if successor is None or not _in(successor, newest):
             return None, "gone"
         status, later = "reworded", successor
-    now = _choose(later, newest, file, function)
+    now = _choose(later, newest, seen)
     wordless = not any(part.strip() for part in later.parts)
     if wordless and (now[0], leaf(now[1])) != (site[0], leaf(site[1])):
         return None, "gone"
-    if status == "same" and _moved(site, now, file, function):
+    if status == "same" and _moved(site, now, seen):
         status = "moved"
     return {
         "file": now[0],
-        "function": now[1],
+        "function": now[1] or MODULE,
         "line": now[2][str(newest)][0],
         "release": _name(index, newest),
         "template": later.template,
     }, status
 
 
-def _moved(site: list[Any], now: list[Any], file: str | None, function: str | None) -> bool:
+def _moved(site: list[Any], now: list[Any], seen: Seen) -> bool:
     """Whether a message stands elsewhere today than in its release, or than in the log's frame."""
     if (now[0], now[1]) != (site[0], site[1]):
         return True
     package = now[0].split("/", 1)[0]
-    in_frame = file is not None and file.startswith(f"{package}/")
-    return in_frame and (file != now[0] or leaf(now[1]) != function)
+    in_frame = seen.file is not None and seen.file.startswith(f"{package}/")
+    return in_frame and (seen.file != now[0] or leaf(now[1]) != seen.function)

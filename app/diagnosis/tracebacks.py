@@ -247,7 +247,9 @@ class Parser:
         if not raised.frames or m["cls"].endswith(")"):
             return False
         # An own class without the usual ending; in an unindented paste it may be a code line.
-        return name[:1].isupper() and bool(raised.frames[-1].source or not _looks_like_code(text))
+        return name.lstrip("_")[:1].isupper() and bool(
+            raised.frames[-1].source or not _looks_like_code(text)
+        )
 
     def _message(self, raised: Raised, text: str, own: str) -> None:
         """Read the exception line and the lines of the message that follow it."""

@@ -8,7 +8,7 @@ from app.diagnosis.echoes import asynchronous
 from app.diagnosis.facts import Facts
 from app.diagnosis.fit import value
 from app.diagnosis.patterns import lazy
-from app.diagnosis.places import ENGINES, canonical, leaf
+from app.diagnosis.places import ENGINES, MODULE, canonical, leaf
 
 _NAMED: Final = lazy(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,80}?)(?:\(\))?=(?P<value>'[^'\n]{0,300}'"
@@ -79,7 +79,7 @@ def _deepest(draft: Draft, found: dict[str, Any]) -> None:
     for frame in reversed(raised.frames if raised else ()):
         package, path = canonical(frame.file)
         if package in ENGINES:
-            found[f"deepest_{package}_frame"] = f"{path}::{leaf(frame.function)}"
+            found[f"deepest_{package}_frame"] = f"{path}::{leaf(frame.function) or MODULE}"
             return
 
 

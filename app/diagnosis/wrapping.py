@@ -29,6 +29,8 @@ _REST: Final = re.compile(
     r"[\w<>.]{1,80}\s*$|[\w./-]{0,120}\", line \d|[^\"]{0,8}, in [\w<>.]{1,80}\s*$"
 )
 """What is left of a frame."""
+_COMPLETE: Final = re.compile(r'\s*File "[^"]{1,300}", line \d{1,7}, in [\w<>.]{1,120}\s*$')
+"""A frame that may end here; the name of an exception behind it is no part of it."""
 
 
 def width(lines: Sequence[str]) -> int | None:
@@ -47,7 +49,12 @@ def width(lines: Sequence[str]) -> int | None:
 
 def _torn(line: str, after: str) -> bool:
     """Whether a frame of a traceback goes on in the next line."""
-    return 'File "' in line and _REST.match(after) is not None
+    return 'File "' in line and _REST.match(after) is not None and not _raised(line, after)
+
+
+def _raised(line: str, after: str) -> bool:
+    """Whether a frame is complete and the exception stands behind it."""
+    return after.lstrip("_")[:1].isupper() and _COMPLETE.match(line) is not None
 
 
 def _goes_on(line: str, after: str) -> bool:
@@ -78,6 +85,8 @@ def joined(lines: Sequence[str], wide: int) -> list[tuple[int, str, tuple[int, .
         breaks: list[int] = []
         while len(lines[i]) == wide and i + 1 < len(lines) and lines[i + 1].strip():
             if _FRESH.match(lines[i + 1]) and lines[i + 1][:2] in ("  ", "[2", "Tr"):
+                break
+            if _raised(lines[i], lines[i + 1]):
                 break
             i += 1
             breaks.append(len(text))

@@ -22,6 +22,8 @@ _LONGEST_CONDITION: Final = 240
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _BRACES: Final = re.compile(r"\{[^{}]{0,200}\}?")
 _WORD: Final = re.compile(r"[^\W_]")
+_ESCAPES: Final = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+"""Colours in a message; they are taken out of a log, too."""
 _NOT_SHIPPED: Final = ("/test/", "/tests/")
 """An engine's own tests raise what no server prints."""
 _TYPED: Final = ("raise", "assert")
@@ -109,17 +111,22 @@ class Collector:
 
     @staticmethod
     def by_function(records: Sequence[TemplateRecord]) -> dict[str, dict[str, list[int]]]:
-        """Function name → class → records too short of words to be found by them."""
+        """Function name → class → records that a cut message, or any message, does not lead to.
+
+        They are short of words, or begin with a value, so that their first words tell nothing.
+        """
         found: defaultdict[str, dict[str, list[int]]] = defaultdict(dict)
         for number, record in enumerate(records):
-            if record.kind in _TYPED and not record.raised_by and weight(record.parts) < _WORDLESS:
+            if record.kind not in _TYPED or record.raised_by:
+                continue
+            if weight(record.parts) < _WORDLESS or opening(record.parts[0]) is None:
                 for name in {leaf(site[1]) for site in record.sites}:
                     found[name].setdefault(bare(record.error_class), []).append(number)
         return dict(found)
 
 
 def _record(package: str, site: Any, before: TemplateRecord | None) -> TemplateRecord:
-    parts, holes = split(site.template)
+    parts, holes = split(_ESCAPES.sub("", site.template))
     is_log = site.kind == "log"
     return TemplateRecord(
         entry_id=site.entry_id,

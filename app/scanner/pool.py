@@ -13,20 +13,22 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from app.exceptions import UnavailableError
 from app.scanner.library import Library
 from app.scanner.reading import Answer, Part, read_part, run_part
 from app.settings import PROJECT_ROOT
-from app.wheels import Wheel
+
+if TYPE_CHECKING:
+    from app.wheels import Wheel  # reading wheels' metadata is not a child's work
 
 SMALL = 1_000_000
 """Bytes of source up to which a wheel is read without children: starting one takes 0.1 s."""
 
 
 def read_parts(
-    wheel: Wheel,
+    wheel: "Wheel",
     whole: Part,
     on_progress: Callable[[int, int], None] | None,
     processes: int | None,
@@ -55,7 +57,7 @@ def read_parts(
         on_progress(total, total)
 
 
-def _read_here(wheel: Wheel, whole: Part) -> Iterator[Answer]:
+def _read_here(wheel: "Wheel", whole: Part) -> Iterator[Answer]:
     return read_part(whole, Library(whole.python, wheel.read), wheel.read)
 
 
