@@ -16,6 +16,8 @@ _LEAST_ELSEWHERE: Final = 26
 """The same where the traceback ends in another function than the template's."""
 _LEAST_CUT: Final = 20
 _SHARE_CUT: Final = 0.45
+_CUT: Final = 14.0
+"""What it costs that a message is cut off."""
 _STATEMENT: Final = 4
 """Lines that a statement goes on for; a traceback names one of them."""
 _LONG_VALUE: Final = 240
@@ -123,7 +125,7 @@ def judge(unit: Unit, record: TemplateRecord, got: Fit, release: int | None = No
     score += _release_score(record, release)
     score += 60.0 if got.opens else 0.0
     score += 15.0 if got.whole and got.closes else 0.0
-    score -= 0.0 if got.whole else 20.0
+    score -= 0.0 if got.whole else _CUT
     score -= sum(20.0 for a, b in got.values if b - a > _LONG_VALUE)
     if not record.parts[0] and got.values:
         a, b = got.values[0]

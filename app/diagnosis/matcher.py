@@ -287,6 +287,8 @@ def _certain(unit: Unit, found: Match | None) -> bool:
     """Whether no cut-off message could fit better."""
     if found is None or not (found.opens and found.whole):
         return False
+    if unit.text[found.span[1] : unit.end].strip(" ."):
+        return False
     return found.placed or unit.raised is None or not unit.raised.frames
 
 
