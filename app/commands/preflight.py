@@ -104,9 +104,10 @@ def _check(
     every: bool,  # noqa: FBT001  # a file has many lines
 ) -> list["Report"]:
     from app.preflight.command import parse, parse_all
-    from app.services.preflight import Question, check
 
     commands = parse_all(text) if every else [parse(text)]
+    from app.services.preflight import Question, check  # only once there is a line to check
+
     question = Question(
         line=text,
         release=release,
