@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from app.scanner.release import Scan
     from app.settings import Settings
     from app.wheels import Wheel
 
@@ -37,28 +38,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Scan each release; those before a failure stay in the catalog."""
-    from app.commands.catalog import catalog
-    from app.loading.scanning import scan_into_catalog
+    from app.scanner.release import Scan
     from app.settings import load_settings
 
     settings = load_settings()
     _check_usage(args)
+    first, *others = _wheels(args, settings)
+    wheel = first()
+    begun = Scan(wheel)  # its children read while the database is opened
+    try:
+        _scan_all(args, settings, wheel, begun, others)
+    finally:
+        begun.cancel()
+    return 0
+
+
+def _scan_all(
+    args: argparse.Namespace,
+    settings: "Settings",
+    wheel: "Wheel",
+    begun: "Scan | None",
+    others: "list[Callable[[], Wheel]]",
+) -> None:
+    from app.commands.catalog import catalog
+    from app.loading.scanning import scan_into_catalog
+
     with catalog(settings):
         pass  # the curated entries are there before the sites that belong to them
     results: list[dict[str, Any]] = []
     try:
-        for open_one in _wheels(args, settings):
-            wheel = open_one()
+        while True:
             show = Progress(f"{wheel.package}=={wheel.version}")
-            result = scan_into_catalog(wheel, settings, show, again=args.again)
+            result = scan_into_catalog(wheel, settings, show, again=args.again, begun=begun)
             show.end(result)
             results.append(result)
             if not args.json:
                 print(_line(result))
+            if not others:
+                break
+            wheel, begun = others.pop(0)(), None
     finally:
         if args.json:
             print(json.dumps(results, ensure_ascii=False, indent=1))
-    return 0
 
 
 def _check_usage(args: argparse.Namespace) -> None:

@@ -15,7 +15,7 @@ from app.db import session
 from app.loading.releases import STATUSES, load_release
 from app.loading.remembered import remember
 from app.models import Change, Release
-from app.scanner.release import scan_wheel, scanner_digest
+from app.scanner.release import Scan, scanner_digest
 from app.settings import Settings
 from app.wheels import Wheel
 
@@ -32,7 +32,7 @@ def scan_into_catalog(
     on_progress: Progress | None = None,
     *,
     again: bool = False,
-    processes: int | None = None,
+    begun: Scan | None = None,
 ) -> dict[str, Any]:
     """Scan a wheel and store it.
 
@@ -41,7 +41,7 @@ def scan_into_catalog(
         settings: whose database.
         on_progress: told how far it is.
         again: read it even if it is in the catalog already.
-        processes: see `scan_wheel`.
+        begun: a scan of this wheel that is going on already.
 
     Returns:
         The result of `reprobase scan` for this release, see `release_result`.
@@ -54,14 +54,14 @@ def scan_into_catalog(
         with session(settings) as db:
             known = _stored(db, wheel)
             if known is not None:
+                if begun is not None:
+                    begun.cancel()
                 remember(settings, wheel.package, wheel.version, wheel.path)
                 tell(1.0, "already in the catalog")
                 return known
     with collector_off():
-        scanned = scan_wheel(
-            wheel,
-            lambda done, total: tell(_READING * done / max(total, 1), "reading"),
-            processes=processes,
+        scanned = (begun or Scan(wheel)).finish(
+            lambda done, total: tell(_READING * done / max(total, 1), "reading")
         )
         tell(_READING, "storing")
         with session(settings) as db:

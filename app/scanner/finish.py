@@ -1,13 +1,12 @@
-"""From what was found at a place to a finished site: template, pattern put to the test, id, family.
+"""From what was found at a place to a finished site: template, pattern put to the test, id.
 
 The same message stands at many places; what depends on the message alone is made once.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from app.scanner.families import classify, deciding_guards
 from app.scanner.guards import Guard
 from app.scanner.identity import bare_class, entry_id
 from app.scanner.records import ScannedSite
@@ -50,7 +49,6 @@ class Finisher:
         """Sites whose pattern does not match a message produced from their own template."""
         self._package = package
         self._messages: dict[tuple[str, tuple[str | Hole, ...]], _Message] = {}
-        self._families: dict[tuple[str, ...], str | None] = {}
 
     def site(
         self,
@@ -93,7 +91,6 @@ class Finisher:
             form=form,
             entry_id=entry,
             http_status=status,
-            family=self._family(kind, message, guards),
         )
 
     def _read(self, error_class: str, variant: Variant) -> _Message:
@@ -114,12 +111,19 @@ class Finisher:
             not variant or self_test(variant, regex),
         )
 
-    def _family(self, kind: str, message: _Message, guards: Sequence[Guard]) -> str | None:
-        deciding = deciding_guards(guards, kind)[-1:]
-        key = (message.error_class, message.template, kind, *deciding)
-        if key not in self._families:
-            self._families[key] = classify(message.error_class, message.template, deciding, kind)
-        return self._families[key]
+
+def set_families(sites: Iterable[ScannedSite]) -> None:
+    """Give sites their family; the tables for that are only loaded here."""
+    from app.scanner.families import classify, deciding_guards  # noqa: PLC0415  # see above
+
+    known: dict[tuple[str, str, str, str], str | None] = {}
+    for site in sites:
+        key = (site.error_class, site.template, site.kind, site.nearest)
+        if key not in known:
+            kind, _, text = site.nearest.partition(" ")
+            guards = deciding_guards([Guard(text, kind, 0)], site.kind) if kind else []
+            known[key] = classify(site.error_class, site.template, guards, site.kind)
+        site.family = known[key]
 
 
 def _storable(text: str) -> str:

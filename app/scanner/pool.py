@@ -27,34 +27,63 @@ SMALL = 1_000_000
 """Bytes of source up to which a wheel is read without children: starting one takes 0.1 s."""
 
 
-def read_parts(
-    wheel: "Wheel",
-    whole: Part,
-    on_progress: Callable[[int, int], None] | None,
-    processes: int | None,
-) -> Iterator[Answer]:
-    """Read all files of `whole`, in any order of answers.
+class Reading:
+    """Files of a wheel being read, by children that are at work already."""
 
-    Raises:
-        UnavailableError: a child died.
-    """
-    sizes = {name: wheel.size(name) for name in (*whole.python, *whole.native)}
-    total = sum(sizes.values())
-    if processes is None:
-        processes = 0 if total <= SMALL else max(1, os.cpu_count() or 1)
-    answers = (
-        _read_here(wheel, whole)
-        if processes == 0
-        else _read_in_children(_split(whole, sizes, processes), whole.python)
-    )
-    done = 0
-    for answer in answers:
-        done += answer.bytes_read
+    def __init__(self, wheel: "Wheel", whole: Part, processes: int | None = None) -> None:
+        """Begin to read.
+
+        Args:
+            wheel: where the files are.
+            whole: which files.
+            processes: how many children; 0 reads in this process, once answers are asked for.
+        """
+        sizes = {name: wheel.size(name) for name in (*whole.python, *whole.native)}
+        self._wheel = wheel
+        self._whole = whole
+        self._total = sum(sizes.values())
+        self._answers: queue.SimpleQueue[Answer | BaseException | None] = queue.SimpleQueue()
+        if processes is None:
+            processes = 0 if self._total <= SMALL else max(1, os.cpu_count() or 1)
+        parts = _split(whole, sizes, processes) if processes else []
+        self._children = [_start(part, whole.python, self._answers) for part in parts]
+
+    def answers(self, on_progress: Callable[[int, int], None] | None = None) -> Iterator[Answer]:
+        """What was read, in any order.
+
+        Raises:
+            UnavailableError: a child died.
+        """
+        done = 0
+        source = self._from_children() if self._children else _read_here(self._wheel, self._whole)
+        for answer in source:
+            done += answer.bytes_read
+            if on_progress:
+                on_progress(min(done, self._total), self._total)
+            yield answer
         if on_progress:
-            on_progress(min(done, total), total)
-        yield answer
-    if on_progress:
-        on_progress(total, total)
+            on_progress(self._total, self._total)
+
+    def stop(self) -> None:
+        """End the children, finished or not."""
+        for child in self._children:
+            child.kill()
+        for child in self._children:
+            child.wait()
+
+    def _from_children(self) -> Iterator[Answer]:
+        running = len(self._children)
+        try:
+            while running:
+                answer = self._answers.get()
+                if answer is None:
+                    running -= 1
+                elif isinstance(answer, BaseException):
+                    raise answer
+                else:
+                    yield answer
+        finally:
+            self.stop()
 
 
 def _read_here(wheel: "Wheel", whole: Part) -> Iterator[Answer]:
@@ -73,26 +102,6 @@ def _split(whole: Part, sizes: dict[str, int], processes: int) -> list[Part]:
         (parts[i].native if native else parts[i].python).append(name)
         heapq.heappush(heap, (load + size + 500, i))
     return [p for p in parts if p.python or p.native]
-
-
-def _read_in_children(parts: list[Part], names: list[str]) -> Iterator[Answer]:
-    answers: queue.SimpleQueue[Answer | BaseException | None] = queue.SimpleQueue()
-    children = [_start(part, names, answers) for part in parts]
-    try:
-        running = len(children)
-        while running:
-            answer = answers.get()
-            if answer is None:
-                running -= 1
-            elif isinstance(answer, BaseException):
-                raise answer
-            else:
-                yield answer
-    finally:
-        for child in children:
-            child.kill()
-        for child in children:
-            child.wait()
 
 
 def _start(

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from app.scanner.finish import set_families
 from app.scanner.identity import site_id
 from app.scanner.native import SUFFIXES
 from app.scanner.packages import package_facts
-from app.scanner.pool import read_parts
+from app.scanner.pool import Reading
 from app.scanner.reading import Part
 from app.scanner.records import ScannedRelease, ScannedSite
 from app.settings import DATA_DIR
@@ -75,33 +76,56 @@ def scan_wheel(
         BadWheelError: a file in the wheel is damaged.
         UnavailableError: a child process died.
     """
-    started = time.perf_counter()
-    facts = package_facts(wheel.package)
-    part = Part(wheel.package, str(wheel.path), _python(wheel, facts.exclude), [])
-    if facts.native:
-        part.native += [
-            name
-            for name in wheel.names()
-            if name.endswith(SUFFIXES) and not name.startswith(facts.exclude or ("\0",))
-        ]
-    release = ScannedRelease(
-        package=wheel.package,
-        version=wheel.version,
-        sha256=wheel.sha256,
-        wheel=wheel.path.name,
-        license=wheel.license,
-        files=len(part.python) + len(part.native),
-    )
-    for answer in read_parts(wheel, part, on_progress, processes):
-        release.sites += answer.sites
-        release.unparsed += answer.unparsed
-        release.failed_patterns += answer.failed_patterns
-        release.reraised += answer.reraised
-    release.sites.sort(key=lambda s: (s.file, s.line, s.end_line))
-    release.unparsed.sort(key=lambda u: str(u["file"]))
-    number_sites(release.sites)
-    release.seconds = round(time.perf_counter() - started, 3)
-    return release
+    return Scan(wheel, processes=processes).finish(on_progress)
+
+
+class Scan:
+    """A scan that is going on: begun by making it, so that other things can be done meanwhile."""
+
+    def __init__(self, wheel: Wheel, *, processes: int | None = None) -> None:
+        """Begin; see `scan_wheel`."""
+        self._started = time.perf_counter()
+        facts = package_facts(wheel.package)
+        part = Part(wheel.package, str(wheel.path), _python(wheel, facts.exclude), [])
+        if facts.native:
+            part.native += [
+                name
+                for name in wheel.names()
+                if name.endswith(SUFFIXES) and not name.startswith(facts.exclude or ("\0",))
+            ]
+        self._release = ScannedRelease(
+            package=wheel.package,
+            version=wheel.version,
+            sha256=wheel.sha256,
+            wheel=wheel.path.name,
+            license=wheel.license,
+            files=len(part.python) + len(part.native),
+        )
+        self._reading = Reading(wheel, part, processes)
+
+    def cancel(self) -> None:
+        """Leave it."""
+        self._reading.stop()
+
+    def finish(self, on_progress: Progress | None = None) -> ScannedRelease:
+        """Wait for the end.
+
+        Raises:
+            BadWheelError: a file in the wheel is damaged.
+            UnavailableError: a child process died.
+        """
+        release = self._release
+        for answer in self._reading.answers(on_progress):
+            set_families(answer.sites)
+            release.sites += answer.sites
+            release.unparsed += answer.unparsed
+            release.failed_patterns += answer.failed_patterns
+            release.reraised += answer.reraised
+        release.sites.sort(key=lambda s: (s.file, s.line, s.end_line))
+        release.unparsed.sort(key=lambda u: str(u["file"]))
+        number_sites(release.sites)
+        release.seconds = round(time.perf_counter() - self._started, 3)
+        return release
 
 
 def _python(wheel: Wheel, exclude: tuple[str, ...]) -> list[str]:

@@ -14,7 +14,7 @@ from app.scanner.history import EntryChange, compare
 from app.scanner.library import Library
 from app.scanner.native import SUFFIXES
 from app.scanner.packages import package_facts
-from app.scanner.pool import read_parts
+from app.scanner.pool import Reading
 from app.scanner.reading import Part
 from app.scanner.records import ScannedRelease
 from app.scanner.release import ordinal, scan_wheel
@@ -72,7 +72,7 @@ def test_a_child_that_is_killed_is_told(tmp_path: Path) -> None:
     wheel = open_wheel(make_wheel(tmp_path, many(3), package="sglang"))
     whole = Part("sglang", str(tmp_path / "gone.whl"), [n for n in wheel.names() if ".py" in n], [])
     with pytest.raises(UnavailableError, match="died"):
-        list(read_parts(wheel, whole, None, 1))
+        list(Reading(wheel, whole, 1).answers())
 
 
 def test_excluded_folders_are_left_out_and_native_checks_only_where_asked(tmp_path: Path) -> None:
