@@ -7,6 +7,7 @@ the one statement.
 
 import ast
 import re
+import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,13 +27,28 @@ _DEPTH: Final = 5
 """How many imports a name is followed through."""
 
 
-def parse_text(text: bytes) -> ast.Module | None:
-    """Parse; `None` if it is not Python (of the version that runs this)."""
+SOURCE_NAME: Final = "<wheel>"
+_PARSING: Final = threading.Lock()
+"""Python 3.11 counts the depth of trees in one place for all threads: two that parse at the same
+time can fail with a SystemError."""
+
+
+def parse_text(text: bytes) -> tuple[ast.Module | None, str]:
+    """Parse Python.
+
+    Returns:
+        The tree; or `None` and why it is not Python (of the version that runs this).
+    """
     try:
-        tree = compile(text, "<wheel>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return tree if isinstance(tree, ast.Module) else None
+        with _PARSING:
+            tree = compile(text, SOURCE_NAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except SyntaxError as e:
+        return None, f"line {e.lineno}: {e.msg}"
+    except ValueError as e:
+        return None, str(e)
+    except (RecursionError, MemoryError, SystemError):
+        return None, "nested too deeply for the parser"
+    return (tree, "") if isinstance(tree, ast.Module) else (None, "not a module")
 
 
 @dataclass(slots=True, eq=False)
@@ -128,7 +144,7 @@ class Module:
         starts = self.starts
         i = _rank(starts, at)
         end = starts[i + 1] if i + 1 < len(starts) else len(self.text)
-        tree = parse_text(self.text[starts[i] : end]) or self._whole()
+        tree = parse_text(self.text[starts[i] : end])[0] or self._whole()
         if tree is None:
             return None
         for node in _flat(tree.body):
@@ -144,7 +160,7 @@ class Module:
     def _whole(self) -> ast.Module | None:
         """The whole file's tree, for a statement that was cut wrongly."""
         if self._tree is False:
-            self._tree = parse_text(self.text)
+            self._tree = parse_text(self.text)[0]
         return self._tree or None
 
 

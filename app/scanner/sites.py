@@ -5,7 +5,6 @@ statements and looks into expressions only on lines that have a marker. `read_fi
 in the order of the source, and says what could not be parsed.
 """
 
-import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from ahocorasick_rs import BytesAhoCorasick
 from app.scanner.blocks import Block, blocks, outside, triple_quoted
 from app.scanner.finish import Finisher
 from app.scanner.fstrings import exchange_inner_quotes
-from app.scanner.library import Library, Module
+from app.scanner.library import Library, Module, parse_text
 from app.scanner.packages import PackageFacts
 from app.scanner.prune import pruned
 from app.scanner.records import ScannedSite
@@ -113,18 +112,6 @@ def read_file(module: Module, library: Library, facts: PackageFacts, finish: Fin
     return out
 
 
-def _parse(text: bytes) -> tuple[ast.Module | None, str]:
-    try:
-        tree = compile(text, "<wheel>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    except SyntaxError as e:
-        return None, f"line {e.lineno}: {e.msg}"
-    except ValueError as e:
-        return None, str(e)
-    except (RecursionError, MemoryError):
-        return None, "nested too deeply for the parser"
-    return (tree, "") if isinstance(tree, ast.Module) else (None, "not a module")
-
-
 class Cuts(NamedTuple):
     """What a file is cut by, all in order."""
 
@@ -154,13 +141,13 @@ def _walk_pieces(
             kept = pruned(text, piece, *cuts)
             if kept is None:
                 continue
-            tree, _ = _parse(piece.prefix + kept)
+            tree, _ = parse_text(piece.prefix + kept)
             if tree is not None and walker.walk(tree, piece, offset, kept):
                 continue
         source = piece.prefix + text[piece.start : piece.end]
-        tree, error = _parse(source)
+        tree, error = parse_text(source)
         if tree is None and mend:
-            tree, _ = _parse(exchange_inner_quotes(source))
+            tree, _ = parse_text(exchange_inner_quotes(source))
         if tree is not None:
             walker.walk(tree, piece, offset)
         elif not mend:

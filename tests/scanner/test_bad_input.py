@@ -1,6 +1,7 @@
 """Files that are no plain Python are read as far as they can be, and listed."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -129,3 +130,11 @@ def test_a_generated_file_of_ten_megabytes_is_read_in_seconds() -> None:
 def test_an_empty_file_and_a_file_of_comments_have_no_sites() -> None:
     assert templates("") == ([], None)
     assert templates("# raise ValueError('no')\n") == ([], None)
+
+
+def test_files_can_be_read_by_several_threads_at_once() -> None:
+    deep = "x = " + "(" * 60 + "1" + ")" * 60 + "\n"
+    text = "\n\n".join(f"{deep}def f{i}(a):\n    raise ValueError('n{i}')\n" for i in range(200))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: templates(text), range(40)))
+    assert found == [([f"n{i}" for i in range(200)], None)] * 40
