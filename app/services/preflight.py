@@ -31,10 +31,18 @@ from app.preflight.models import Models, models_of
 from app.preflight.report import Report
 from app.services.preflight_files import config_file, named_in_files
 from app.services.preflight_report import Asked, report_of
-from app.services.preflight_running import Answer, request_for, run
+from app.services.preflight_running import Answer, Other, request_for, run
 from app.services.preflight_warm import WarmPool
 from app.settings import Settings, load_settings
-from app.wheels import Wheel, cached_versions, cached_wheel, fetch, parse_release
+from app.wheels import (
+    Wheel,
+    cached_versions,
+    cached_wheel,
+    fetch,
+    parse_release,
+    unpacked,
+    unpacked_folder,
+)
 
 PACKAGE: Final = "sglang"
 OLDEST: Final = Version("0.5.6")
@@ -99,12 +107,13 @@ def check(
     if pool is not None:
         answer = pool.check(wheel, settings, payload)
     if answer is None or (question.patience != 0 and answer.main.get("findings")):
-        others = _others(wheel, settings) if question.patience != 0 else []
+        patience = question.patience
+        others = _others(wheel, settings, patience) if patience != 0 else []
         tell(f"checking on {question.release}, {asked.gpu}")
-        if question.patience:
-            payload["patience"] = max(0.1, question.patience - (time.monotonic() - started))
+        if patience:
+            payload["patience"] = max(0.1, patience - (time.monotonic() - started))
         answer = run(request_for(wheel, settings, payload, others), on_event=on_progress)
-        asked.others = [w.version for w in others]
+        asked.others = [o.version for o in others]
     report = report_of(asked, answer, wheel)
     report.seconds = time.monotonic() - started
     return report
@@ -130,16 +139,26 @@ def _wheel(release: str, settings: Settings, tell: Callable[[str], None]) -> Whe
     return fetch(package, version, settings)
 
 
-def _others(wheel: Wheel, settings: Settings) -> list[Wheel]:
-    """The other cached releases: the newest and the oldest first, then from near to far."""
+def _others(wheel: Wheel, settings: Settings, patience: float | None) -> list[Other]:
+    """The other cached releases: the newest and the neighbours first, then from near to far.
+
+    With little time only those are asked that were unpacked before.
+    """
     versions = [Version(v) for v in cached_versions(wheel.package, settings)]
     own = Version(wheel.version)
     rest = sorted(v for v in versions if v >= OLDEST and v != own)
     order = [*rest[-1:], *[v for v in rest if v > own][:1], *[v for v in rest if v < own][-1:]]
-    near = sorted(rest, key=lambda v: abs(rest.index(v) - sum(r < own for r in rest)))
-    unique = list(dict.fromkeys([*order, *near]))
-    wheels = (cached_wheel(wheel.package, str(v), settings) for v in unique)
-    return [w for w in wheels if w is not None]
+    at = sum(v < own for v in rest)
+    near = sorted(rest, key=lambda v: abs(rest.index(v) - at))
+    found = []
+    for version in dict.fromkeys([*order, *rest[:1], *near]):
+        folder = unpacked_folder(wheel.package, str(version), settings)
+        if folder is None and patience is None:
+            other = cached_wheel(wheel.package, str(version), settings)
+            folder = unpacked(other, settings) if other is not None else None
+        if folder is not None:
+            found.append(Other(str(version), str(folder)))
+    return found
 
 
 def _ask(

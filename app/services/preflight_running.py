@@ -1,7 +1,7 @@
 """Has a line checked behind the wall: in a process of its own, or in one that is kept loaded."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from app.exceptions import UnavailableError
@@ -13,6 +13,15 @@ from reproducers.protocol import Event, Limits, Request, Result
 LIMITS: Final = Limits(seconds=60, memory_bytes=6 << 30, processes=128)
 HISTORY_LIMITS: Final = Limits(seconds=600, memory_bytes=12 << 30, processes=256)
 MAIN: Final = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A release that is asked about findings of another one."""
+
+    version: str
+    root: str
+    """Folder that holds its package."""
 
 
 @dataclass(slots=True)
@@ -29,7 +38,7 @@ def request_for(
     wheel: Wheel,
     settings: Settings,
     payload: Mapping[str, Any],
-    others: Sequence[Wheel] = (),
+    others: Sequence[Other] = (),
 ) -> Request:
     """A request for a check.
 
@@ -39,15 +48,13 @@ def request_for(
         payload: see `reproducers.launch.answer`.
         others: releases that are asked about each finding as well.
     """
-    subjects = [release_subject(w, settings) for w in others]
-    listed = [{"version": s.version, "root": s.root} for s in subjects]
     return Request(
         kind="launch",
         subject=release_subject(wheel, settings),
         scratch="",
         bytecode=str(bytecode_dir(settings)),
-        readable=tuple(str(s.root) for s in subjects),
-        payload={**payload, "others": listed},
+        readable=tuple(o.root for o in others),
+        payload={**payload, "others": [asdict(o) for o in others]},
         limits=HISTORY_LIMITS if others else LIMITS,
     )
 

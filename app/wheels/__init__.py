@@ -4,7 +4,13 @@ Nothing in here executes a line of what a wheel holds.
 """
 
 from app.wheels.archive import Wheel, open_wheel
-from app.wheels.fetch import cached_versions, cached_wheel, fetch, parse_release
+from app.wheels.fetch import (
+    cached_versions,
+    cached_wheel,
+    fetch,
+    parse_release,
+    unpacked_folder,
+)
 from app.wheels.unpack import unpacked
 
 __all__ = [
@@ -15,4 +21,5 @@ __all__ = [
     "open_wheel",
     "parse_release",
     "unpacked",
+    "unpacked_folder",
 ]
