@@ -32,6 +32,10 @@ _LEVELS: Final = {
     "critical": "CRITICAL",
     "fatal": "CRITICAL",
 }
+_WARNERS: Final = frozenset(
+    {"print_warning_once", "log_warning_once", "warning_once", "warn_once", "print_warning"}
+)
+"""Functions that log a warning."""
 _LOGGER: Final = re.compile(
     r"(^|[._])(log|logging|logger|_logger|LOG)\d?$|logger|^warnings?_?log", re.IGNORECASE
 )
@@ -67,7 +71,8 @@ class Shown(NamedTuple):
 
 
 MARKERS: Final = (
-    b".warn", b".error", b".exception(", b".critical(", b".fatal(", b"choices", b"._check",
+    b".warn", b"warning_once(", b"warn_once(", b"print_warning(", b".error", b".exception(",
+    b".critical(", b".fatal(", b"choices", b"._check",
     b"static_assert(", b"device_assert(", b"set_exception(", b"sys.exit(",
 )  # fmt: skip
 """Pieces of source without which there is no such call; HTTP functions are added per package."""
@@ -78,7 +83,7 @@ HELPER_MARKERS: Final = (
 )  # fmt: skip
 
 
-def shown_by(  # noqa: C901, PLR0911  # one answer a kind of call
+def shown_by(
     call: ast.Call, scope: Scope, facts: PackageFacts, *, field: str = "", statement: bool = False
 ) -> Shown | None:
     """What a call shows, `None` if it is none of the calls known here.
@@ -91,33 +96,43 @@ def shown_by(  # noqa: C901, PLR0911  # one answer a kind of call
         statement: the call is a statement by itself.
     """
     name = last_name(call.func)
-    receiver = text_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-    http = facts.http.get(name)
-    if http is not None:
-        return _http(call, http, scope)
+    if name in facts.http:
+        return _http(call, facts.http[name], scope)
     if statement and name in facts.raises:
         return _listed(call, facts.raises[name], scope)
-    if receiver:
-        if name in _LEVELS and call.args:
-            return _said(call, name, receiver, scope)
-        if name == "add_argument":
-            return _choices(call, [a for a in call.args if is_text(a)], scope, "")
-        if receiver == "sys" and name == "exit" and call.args and is_text(call.args[0]):
-            return Shown("raise", "SystemExit", read(call.args[0], scope), form_of(call.args[0]))
-        if name in _TORCH_CHECKS and receiver == "torch":
-            return _torch_check(call, name, scope)
-        if name in ("static_assert", "device_assert") and receiver.rpartition(".")[2] in _TRITON:
-            return _triton(call, name, scope)
-        if name == "set_exception" and call.args and isinstance(call.args[0], ast.Call):
-            made = call.args[0]
-            written = text_of(made.func)
-            if is_class_name(written):
-                variants = constructor_variants(made, written, scope)
-                return Shown("raise", written, variants, form_of(next(iter(made.args), None)))
+    shown = None
+    if isinstance(call.func, ast.Attribute):
+        shown = _by_method(call, name, text_of(call.func.value), scope)
+    elif name in _WARNERS and call.args:
+        texts = [a for a in call.args if is_text(a)] or call.args
+        shown = Shown("log", "WARNING", read(texts[0], scope), form_of(texts[0]))
     elif name in ("Arg", "A") and field:
-        return _choices(call, [], scope, field)
-    if statement and _HELPER_NAME.match(name):
+        shown = _choices(call, [], scope, field)
+    if shown is None and statement and _HELPER_NAME.match(name):
         return _helper(call, scope)
+    return shown
+
+
+def _by_method(  # noqa: PLR0911  # one answer a kind of method
+    call: ast.Call, name: str, receiver: str, scope: Scope
+) -> Shown | None:
+    """What a call of a method, or of a module's function, shows."""
+    if name in _LEVELS and call.args:
+        return _said(call, name, receiver, scope)
+    if name == "add_argument":
+        return _choices(call, [a for a in call.args if is_text(a)], scope, "")
+    if receiver == "sys" and name == "exit" and call.args and is_text(call.args[0]):
+        return Shown("raise", "SystemExit", read(call.args[0], scope), form_of(call.args[0]))
+    if name in _TORCH_CHECKS and receiver == "torch":
+        return _torch_check(call, name, scope)
+    if name in ("static_assert", "device_assert") and receiver.rpartition(".")[2] in _TRITON:
+        return _triton(call, name, scope)
+    if name == "set_exception" and call.args and isinstance(call.args[0], ast.Call):
+        made = call.args[0]
+        written = text_of(made.func)
+        if is_class_name(written):
+            variants = constructor_variants(made, written, scope)
+            return Shown("raise", written, variants, form_of(next(iter(made.args), None)))
     return None
 
 
