@@ -61,6 +61,7 @@ class ReleaseBase(SQLModel):
     """Bare `raise` and the like: another site's error passed on."""
     entries: int = 0
     seconds: float = 0.0
+    """How long reading and storing took."""
     scanner: str = ""
     """Digest of the program that scanned it: another one scans it again."""
     scanned_at: datetime = Field(default_factory=utc_now)

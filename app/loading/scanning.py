@@ -5,6 +5,7 @@ again, so a list of releases that was interrupted can simply be given again.
 """
 
 import gc
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -64,8 +65,11 @@ def scan_into_catalog(
             lambda done, total: tell(_READING * done / max(total, 1), "reading")
         )
         tell(_READING, "storing")
+        storing = time.perf_counter()
         with session(settings) as db:
-            load_release(db, scanned)
+            loaded = load_release(db, scanned)
+            release = db.get_one(Release, loaded.release_id)
+            release.seconds = round(scanned.seconds + time.perf_counter() - storing, 3)
     remember(settings, wheel.package, wheel.version, wheel.path)
     tell(1.0, "done")
     with session(settings) as db:
