@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from app.settings import DATA_DIR
+
 LINE = "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2"
 
 
@@ -91,7 +93,7 @@ def test_the_callers_environment_does_not_reach_the_check() -> None:
 def test_a_file_of_the_user_is_not_touched(tmp_path: Path) -> None:
     model = tmp_path / "model"
     model.mkdir()
-    (model / "config.json").write_text(Path("data/configs/llama.json").read_text())
+    (model / "config.json").write_text((DATA_DIR / "configs" / "llama.json").read_text())
     config = json.loads((model / "config.json").read_text())["config"]
     (model / "config.json").write_text(json.dumps(config))
     (model / "modeling_evil.py").write_text(f"open({str(tmp_path / 'evil')!r}, 'w')")

@@ -11,7 +11,7 @@ import pytest
 from app.preflight.report import Report
 from app.services.preflight import Question, check
 from app.services.preflight_warm import WarmPool
-from app.settings import Settings
+from app.settings import DATA_DIR, Settings
 
 LINES = json.loads((Path(__file__).parent / "lines.json").read_text(encoding="utf-8"))
 BY_RELEASE = sorted(
@@ -103,7 +103,7 @@ def test_a_given_configuration_decides(settings: Settings, pool: WarmPool) -> No
         "python -m sglang.launch_server --model-path ./mine --tp 8 --speculative-algorithm NEXTN "
         "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
     )
-    presets = Path("data/configs")
+    presets = DATA_DIR / "configs"
     for name, verdict in (("qwen3_5_moe", "fail"), ("deepseek_v3", "pass")):
         config = json.loads((presets / f"{name}.json").read_text())["config"]
         question = Question(

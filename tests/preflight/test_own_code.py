@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.services.preflight_running import request_for, run
-from app.settings import Settings
+from app.settings import DATA_DIR, Settings
 from app.wheels import fetch
 
 FILE = "sglang/srt/server_args.py"
@@ -19,7 +19,7 @@ PAYLOAD = {
     "argv": ["--model-path", "a/b", "--enable-hierarchical-cache", "--disable-radix-cache"],
     "env": {},
     "gpu": "h200",
-    "configs": {"a/b": Path("data/configs/llama.json").read_text()},
+    "configs": {"a/b": (DATA_DIR / "configs" / "llama.json").read_text()},
     "translations": {},
 }
 
