@@ -147,14 +147,16 @@ class Progress:
         self._release = release
         self._terminal = sys.stderr.isatty()
         self._said = 0.0
+        self._what = ""
 
     def __call__(self, share: float, what: str) -> None:
         """Say how far it is, if it was not said just now."""
         """Say how far it is, unless that was said a moment ago."""
         now = time.monotonic()
-        if now - self._said < (0.1 if self._terminal else 1.0) and share < 1:
+        soon = now - self._said < (0.1 if self._terminal else 1.0)
+        if soon and share < 1 and what == self._what:
             return
-        self._said = now
+        self._said, self._what = now, what
         line = f"{self._release}: {what}, {share:.0%}"
         print(
             f"\r\x1b[K{line}" if self._terminal else line,
