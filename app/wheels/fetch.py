@@ -86,7 +86,7 @@ def fetch(
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
             found = _pip_download(package, version, Path(scratch))
             wheel = open_wheel(found)
-            if (wheel.package, wheel.version) != (package, version):
+            if wheel.package != package or not _is(Version(wheel.version), Version(version)):
                 raise BadWheelError(f"pip brought {found.name} for {package}=={version}.")
             target = folder / found.name
             found.replace(target)
@@ -140,9 +140,16 @@ def _version_of(path: Path) -> Version | None:
         return None
 
 
+def _is(found: Version, wanted: Version) -> bool:
+    """Whether it is the release asked for: any build of it (`+cpu`) if none was named."""
+    return found == wanted or (wanted.local is None and found.public == wanted.public)
+
+
 def _cached(folder: Path, version: str) -> Path | None:
     wanted = Version(version)
-    found = sorted(p for p in folder.glob("*.whl") if _version_of(p) == wanted)
+    found = sorted(
+        p for p in folder.glob("*.whl") if (v := _version_of(p)) is not None and _is(v, wanted)
+    )
     return found[0] if found else None
 
 

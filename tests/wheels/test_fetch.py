@@ -34,6 +34,14 @@ def test_a_wheel_put_into_the_cache_by_hand_is_used(settings: Settings) -> None:
     assert cached_versions("tiny", settings) == ["1.0"]
 
 
+def test_any_build_of_a_release_is_that_release_and_no_other(settings: Settings) -> None:
+    folder = settings.wheels_dir / "tiny"
+    folder.mkdir(parents=True)
+    make_wheel(folder, {"tiny/__init__.py": ""}, version="1.0+cpu")
+    assert fetch("tiny", "1.0", settings).version == "1.0+cpu"
+    assert fetch("tiny", "1.0+cpu", settings).version == "1.0+cpu"
+
+
 def test_a_cached_wheel_that_changed_is_dropped_and_asked_for_again(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
