@@ -1,6 +1,7 @@
 """`reprobase diagnose`: what went wrong in this log, in a tenth of a second."""
 
 import argparse
+import gc
 import sys
 import time
 from pathlib import Path
@@ -38,6 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Diagnose and print; the exit code is the verdict's."""
+    # what is kept of a log is bounded, and nothing of it goes before the end
+    gc.disable()
+    try:
+        return _run(args)
+    finally:
+        gc.enable()
+
+
+def _run(args: argparse.Namespace) -> int:
     from app.diagnosis.catalog import open_matcher
     from app.diagnosis.diagnose import diagnose_path, diagnose_stream
     from app.exceptions import BadInputError

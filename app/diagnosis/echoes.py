@@ -6,6 +6,7 @@ rank to look at) is kept.
 """
 
 import re
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from app.diagnosis.patterns import lazy
@@ -145,6 +146,7 @@ _SURFACES_LATE: Final = lazy(
 _SAYS_SO: Final = lazy(r"kernel errors might be asynchronously reported")
 
 
+@lru_cache(maxsize=8)
 def asynchronous(message: str) -> bool:
     """Whether an error of the device that surfaces at some later call."""
     return _SURFACES_LATE().search(message) is not None or _SAYS_SO().search(message) is not None

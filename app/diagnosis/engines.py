@@ -41,7 +41,7 @@ _WORDS: Final = (
     (lazy(r"\bllama[._]cpp\b|\bggml_|\bllama_model_load"), "llama_cpp"),
 )
 _PREFIXES: Final = (("APIServer", "vllm"), ("EngineCore", "vllm"), ("VllmWorker", "vllm"))
-_SAMPLE: Final = 400
+_SAMPLE: Final = 150
 """Lines at the start and the end of a log whose words are looked at."""
 _FRAME_WEIGHT: Final = 3
 _VERSIONS: Final = (

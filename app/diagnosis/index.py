@@ -111,6 +111,8 @@ class Index:
         self._base = -(-(16 + size) // ALIGN) * ALIGN
         self.meta: dict[str, Any] = json.loads(bytes(self.section("meta")))
         self.releases: list[tuple[str, str]] = [(p, v) for p, v in self.meta["releases"]]
+        self.newest = {package: number for number, (package, _) in enumerate(self.releases)}
+        """Package → number of its newest scanned release."""
         """(package, version) in version order within each package."""
         self._record_at = self.section("record_at").cast("I")
         self._posting_at = self.section("posting_at").cast("I")

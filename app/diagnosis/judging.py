@@ -181,7 +181,8 @@ def _unnamed_score(unit: Unit, record: TemplateRecord, *, typed: bool) -> float:
 def _release_score(record: TemplateRecord, release: int | None) -> float:
     """Of equal wordings the one that the log's release has; the newest if it is not known."""
     if release is None:
-        return 0.02 * max((int(r) for site in record.sites for r in site[2]), default=0)
+        # the newest place stands first
+        return 0.02 * max(map(int, record.sites[0][2])) if record.sites else 0.0
     return 6.0 if any(str(release) in site[2] for site in record.sites) else 0.0
 
 

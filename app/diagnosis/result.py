@@ -5,7 +5,7 @@ what the catalog knows. Every text in here has been through `app.diagnosis.redac
 """
 
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Verdict = Literal["known", "unknown", "incomplete", "clean"]
 Role = Literal["root-cause", "consequence", "echo", "warning"]
@@ -144,17 +144,24 @@ def _camel(name: str) -> str:
 _NAMES: dict[type, list[tuple[str, str]]] = {}
 
 
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+
+
 def _json(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float):
+    if type(value) in _PLAIN:
         return value
     if isinstance(value, list | tuple):
-        return [_json(v) for v in value]
+        return [v if type(v) in _PLAIN else _json(v) for v in value]
     if isinstance(value, dict):
-        return {k: _json(v) for k, v in value.items()}
+        return {k: v if type(v) in _PLAIN else _json(v) for k, v in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         kind = type(value)
         names = _NAMES.get(kind)
         if names is None:
             names = _NAMES[kind] = [(f.name, _camel(f.name)) for f in fields(kind)]
-        return {camel: _json(getattr(value, name)) for name, camel in names}
+        found = {}
+        for name, camel in names:
+            part = getattr(value, name)
+            found[camel] = part if type(part) in _PLAIN else _json(part)
+        return found
     return value

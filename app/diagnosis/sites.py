@@ -29,7 +29,7 @@ def site_of(
     """
     if not record.sites or record.raised_by:
         return None
-    newest = max(i for i, (package, _) in enumerate(index.releases) if package == record.package)
+    newest = index.newest[record.package]
     wanted = release if release is not None and _in(record, release) else None
     if wanted is None:
         wanted = _nearest(record, release, seen)
@@ -38,7 +38,7 @@ def site_of(
         # without words of its own the place is all that tells it from others of its class
         seen = Seen(site[0], leaf(site[1]), seen.line)
     lines = site[2][str(wanted)]
-    last = max(_releases(record))
+    last = max(map(int, record.sites[0][2]))
     today, status = _today(index, record, newest, site, seen)
     return CatalogSite(
         file=site[0],
@@ -70,15 +70,15 @@ def _nearest(record: TemplateRecord, release: int | None, seen: Seen) -> int:
     If the log's is unknown: the newest that has it at the line of the frame, in its function, or
     anywhere.
     """
-    have = sorted(_releases(record))
     if release is not None:
-        return min(have, key=lambda r: (abs(r - release), -r))
+        return min(_releases(record), key=lambda r: (abs(r - release), -r))
     if seen.file is not None:
         share, number = nearness(record, seen.file, seen.line, None)
         if share:
             return number
     inside = [s for s in record.sites if s[0] == seen.file and leaf(s[1]) == seen.function]
-    return max((int(r) for s in inside for r in s[2]), default=have[-1])
+    # the newest place stands first
+    return max(int(r) for s in inside or record.sites[:1] for r in s[2])
 
 
 def _choose(record: TemplateRecord, release: int, seen: Seen) -> list[Any]:
