@@ -75,17 +75,17 @@ def _unknown(word: str, known: Sequence[str], advice: Advice) -> None:
     note = VLLM_FLAGS.get(hyphens)
     near = _near(hyphens, known) if known else None
     if hyphens != flag and hyphens in known:
-        advice.params["suggest"] = hyphens
+        _suggest(advice, flag, hyphens)
         advice.fixes.append(
             f"**Write `{hyphens}`.** The flag is spelt with hyphens: `{flag}` is not known."
         )
     elif note is not None:
         if note.flag:
-            advice.params["suggest"] = note.flag
+            _suggest(advice, flag, note.flag)
         advice.fixes.append(f"**{note.title(hyphens)}** `{flag}` is vLLM's. {note.text}".strip())
-        advice.params["vllm_flag"] = hyphens
+        advice.params.setdefault("vllm_flag", hyphens)
     elif near:
-        advice.params["suggest"] = near
+        _suggest(advice, flag, near)
         value = f" {given}" if given else ""
         advice.fixes.append(
             f"**Did you mean `{near}{value}`?** `{flag}` is no flag of this program."
@@ -96,6 +96,12 @@ def _unknown(word: str, known: Sequence[str], advice: Advice) -> None:
             f" and none"
             " is spelt like it; `--help` of the installed version lists all."
         )
+
+
+def _suggest(advice: Advice, flag: str, instead: str) -> None:
+    """Note what was meant; of several flags the first stands alone as well."""
+    advice.params.setdefault("suggest", instead)
+    advice.params.setdefault("suggestions", {})[flag] = instead
 
 
 def _choice(m: re.Match[str], advice: Advice) -> None:

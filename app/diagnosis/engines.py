@@ -21,7 +21,7 @@ _WORDS: Final = (
     (
         lazy(
             r"\bsglang\b|\bsgl[-_]|launch_server\.py|\[[\d-]{5,10} [\d:]{8}(?: [A-Z]+\d+)+\]"
-            r"|Scheduler hit an exception|SGLANG_"
+            r"|Scheduler hit an exception|SGLANG_|server_args=ServerArgs\("
         ),
         "sglang",
     ),

@@ -25,6 +25,7 @@ _FUNCTIONS: Final[tuple[tuple[Phase, frozenset[str]], ...]] = (
         frozenset(
             {"init_memory_pool", "profile_max_num_token", "_create_buffers", "init_memory_pools"}
             | {"_profile_available_bytes", "alloc_memory_pool", "determine_available_memory"}
+            | {"_initialize_kv_caches"}
             | {"initialize_kv_cache", "_init_pools", "_create_kv_buffer"}
         ),
     ),
@@ -33,7 +34,7 @@ _FUNCTIONS: Final[tuple[tuple[Phase, frozenset[str]], ...]] = (
         frozenset(
             {"event_loop_overlap", "event_loop_normal", "run_batch", "forward_batch_generation"}
             | {"forward_thread_func", "forward_thread_func_", "run_event_loop", "execute_model"}
-            | {"event_loop_pp", "event_loop_overlap_disagg_prefill", "step", "run_engine_core"}
+            | {"event_loop_pp", "event_loop_overlap_disagg_prefill", "step", "run_busy_loop"}
             | {"event_loop_normal_disagg_decode", "event_loop_normal_disagg_prefill"}
             | {"event_loop_overlap_disagg_decode", "replay", "generate"}
         ),
