@@ -20,7 +20,7 @@ $(SETUP): pyproject.toml requirements.lock
 	@touch $@
 
 $(DEV): $(SETUP)
-	@$(PIP) -e '.[dev]'
+	@$(PIP) -e '.[dev,kernels]'
 	@touch $@
 
 test: $(DEV)         ## everything the tests need, then the tests
