@@ -1,8 +1,10 @@
 """Rendered answers: made once for each state of the catalog, kept as bytes with their ETag.
 
 Every write that a page could show changes the word `revision` in the database (`app.db.touch`). An
-answer is kept until that word changes; several web workers agree because they all read it. The
-ETag is a hash of the bytes, so a page that looks the same after a scan keeps its ETag.
+answer is kept until that word changes; several web workers agree because they all read it. An
+answer is kept only if the word was the same before and after it was made: one that was read while
+somebody wrote is given out once. The ETag is a hash of the bytes, so a page that looks the same
+after a scan keeps its ETag.
 """
 
 import gzip
@@ -25,6 +27,8 @@ CACHE_BYTES = 96 << 20
 RECHECK_SECONDS = 0.1
 _WORTH_PACKING = 1024
 MOST_ADDRESSES = 20_000
+LONGEST_ADDRESS = 512
+"""Characters of an address that is kept; a longer one holds somebody's text, and comes once."""
 CACHED = [(b"cache-control", b"no-cache"), (b"vary", b"Accept-Encoding")]
 """Headers of every answer of the catalog: keep it, but ask whether it is still so."""
 HTML = "text/html; charset=utf-8"
@@ -48,6 +52,14 @@ class Rendered:
     def size(self) -> int:
         """Bytes that keeping it takes."""
         return len(self.body) + len(self.packed or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """An answer, and the catalog's word if it was the same all the while it was made."""
+
+    answer: Rendered
+    revision: str | None
 
 
 def moved(location: str) -> Rendered:
@@ -87,9 +99,11 @@ class Answers:
         made = await self.get(key, build)
         if made.location:
             return RedirectResponse(made.location, status_code=308)
-        if len(self._by_address) >= MOST_ADDRESSES:
-            self._by_address.clear()
-        self._by_address[request.scope["path"], request.scope["query_string"]] = made
+        address = request.scope["path"], request.scope["query_string"]
+        if self._kept.get(key) is made and sum(map(len, address)) <= LONGEST_ADDRESS:
+            if len(self._by_address) >= MOST_ADDRESSES:
+                self._by_address.clear()
+            self._by_address[address] = made
         return answer(request, made)
 
     def ready(self, path: str, query: bytes) -> Rendered | None:
@@ -111,11 +125,12 @@ class Answers:
         if found is not None:
             self._kept.move_to_end(key)
             return found
-        revision = self._revision
         made = await run_in_threadpool(self._build, build)
-        if revision == self._revision:
-            self._keep(key, made)
-        return made
+        if made.revision != self._revision:
+            self.forget()
+        elif len(repr(key)) <= LONGEST_ADDRESS:
+            self._keep(key, made.answer)
+        return made.answer
 
     def forget(self) -> None:
         """Look for a new revision with the next request."""
@@ -134,9 +149,11 @@ class Answers:
         with session(self._settings) as db:
             return read_meta(db, "revision") or ""
 
-    def _build(self, build: Callable[[Session], Rendered]) -> Rendered:
+    def _build(self, build: Callable[[Session], Rendered]) -> _Made:
+        before = self._read_revision()
         with session(self._settings) as db:
-            return build(db)
+            made = build(db)
+        return _Made(made, before if before == self._read_revision() else None)
 
     def _keep(self, key: Hashable, made: Rendered) -> None:
         old = self._kept.pop(key, None)

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from app.knowledge.markdown_lists import NotAListError, list_items
 from app.knowledge.sections import Section, SectionedFile, fences
+from app.python_source import parse_python
 
 _BOLD_START = re.compile(r"\*\*(?P<title>.+?)\*\*\s*", re.DOTALL)
 _CORRECTION = re.compile(
@@ -105,7 +106,7 @@ def _snippet(defines: str) -> Callable[[SectionedFile, Section], str]:
             raise file.bad(section.text_line, f"{section.heading}: expected one ```python fence")
         _only_fences(file, section)
         try:
-            tree = ast.parse(blocks[0].code)
+            tree = parse_python(blocks[0].code)
         except SyntaxError as e:
             line = blocks[0].line + (e.lineno or 0)
             raise file.bad(line, f"{section.heading}: not Python: {e.msg}") from e

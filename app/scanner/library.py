@@ -7,12 +7,12 @@ the one statement.
 
 import ast
 import re
-import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal
 
+from app.python_source import parse_python
 from app.scanner.blocks import top_level, triple_quoted
 from app.scanner.source import read_source
 
@@ -28,9 +28,6 @@ _DEPTH: Final = 5
 
 
 SOURCE_NAME: Final = "<wheel>"
-_PARSING: Final = threading.Lock()
-"""Python 3.11 counts the depth of trees in one place for all threads: two that parse at the same
-time can fail with a SystemError."""
 
 
 def parse_text(text: bytes) -> tuple[ast.Module | None, str]:
@@ -40,15 +37,14 @@ def parse_text(text: bytes) -> tuple[ast.Module | None, str]:
         The tree; or `None` and why it is not Python (of the version that runs this).
     """
     try:
-        with _PARSING:
-            tree = compile(text, SOURCE_NAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        tree = parse_python(text, SOURCE_NAME)
     except SyntaxError as e:
         return None, f"line {e.lineno}: {e.msg}"
     except ValueError as e:
         return None, str(e)
     except (RecursionError, MemoryError, SystemError):
         return None, "nested too deeply for the parser"
-    return (tree, "") if isinstance(tree, ast.Module) else (None, "not a module")
+    return tree, ""
 
 
 @dataclass(slots=True, eq=False)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from app.python_source import parse_python
 from app.settings import PROJECT_ROOT
 
 FOLDER = PROJECT_ROOT / "reproducers" / "errors"
@@ -45,7 +46,7 @@ def find_reproducer(slug: str | None, folder: Path = FOLDER) -> ReproducerFile |
 @lru_cache(maxsize=256)
 def _read(slug: str, path: Path, _changed: int) -> ReproducerFile:
     source = path.read_text(encoding="utf-8")
-    tree = ast.parse(source)
+    tree = parse_python(source)
     constants = {
         target.id: node.value.value
         for node in tree.body
