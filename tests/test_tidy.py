@@ -11,9 +11,7 @@ from app.cli import COMMANDS
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 350
 """Lines; a longer file answers two questions."""
-LONG_FILES: dict[str, str] = {
-    "app/diagnosis/matcher.py": "hits, their values and their rank are one pass over a line",
-}
+LONG_FILES: dict[str, str] = {}
 """File -> why it may be longer."""
 EMPTY_NAMES = {"utils", "helpers", "common", "base", "manager", "misc"}
 

@@ -36,20 +36,19 @@ def text(diagnosis: Diagnosis, *, colour: bool = False) -> str:
 
 
 def _about(diagnosis: Diagnosis) -> str:
-    parts = [f"{diagnosis.lines:,} lines"]
+    parts = ["1 line" if diagnosis.lines == 1 else f"{diagnosis.lines:,} lines"]
     if diagnosis.ranks:
         parts.append(f"{len(diagnosis.ranks)} rank{'s' if len(diagnosis.ranks) > 1 else ''}")
     if diagnosis.release:
-        parts.append(
-            f"looks like {diagnosis.release.replace('==', ' ')} ({diagnosis.release_reason})"
-        )
+        seems = "" if diagnosis.release_reason.startswith("given") else "looks like "
+        parts.append(f"{seems}{diagnosis.release.replace('==', ' ')} ({diagnosis.release_reason})")
     elif diagnosis.engine:
         parts.append(
             f"{diagnosis.engine}"
             + (f", {diagnosis.release_reason}" if diagnosis.release_reason else "")
         )
     if diagnosis.redacted:
-        parts.append(f"{diagnosis.redacted} secrets masked")
+        parts.append(f"{diagnosis.redacted} secret{'s' if diagnosis.redacted > 1 else ''} masked")
     return " · ".join(parts)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from app.diagnosis.echoes import Echo, echo
 from app.diagnosis.fit import dense, weight
 from app.diagnosis.judging import bare
-from app.diagnosis.matcher import Match
+from app.diagnosis.matches import Match
 from app.diagnosis.patterns import lazy
 from app.diagnosis.places import canonical, leaf
 from app.diagnosis.result import Role

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from app.diagnosis.answer import of_lines
+from app.diagnosis.decoding import LOOKED_AT, Recoded, check, coding_of, decoded
 from app.diagnosis.index import Index
 from app.diagnosis.lines import clean
 from app.diagnosis.matcher import Matcher
@@ -34,10 +35,13 @@ def diagnose(
     """Say what went wrong in a log.
 
     Args:
-        log: the text; bytes are read as UTF-8, what is none is replaced.
+        log: the text; bytes are UTF-8 unless a mark says otherwise, what is none is replaced.
         matcher: the compiled index, opened or not.
         command: the launch line, if known.
         release: `sglang==0.5.20`, if known; inferred from the log otherwise.
+
+    Raises:
+        BadInputError: the bytes are no text.
     """
     known = opened(matcher)
     if len(log) > SMALL:
@@ -45,11 +49,10 @@ def diagnose(
 
         data = log if isinstance(log, bytes) else log.encode("utf-8", "replace")
         return _survey(BytesSource(data), matcher=known, command=command, release=release)
-    text = log if isinstance(log, str) else log.decode("utf-8", "replace")
+    text = log if isinstance(log, str) else decoded(log)
     lines = clean(text)
-    return of_lines(
-        lines, matcher=known, command=command, release=release, total=len(lines), text=text
-    )
+    total = text.count("\n") + (text[-1:] not in ("", "\n")) if text.strip() else 0
+    return of_lines(lines, matcher=known, command=command, release=release, total=total, text=text)
 
 
 def opened(matcher: Matcher | Index | Path) -> Matcher:
@@ -70,14 +73,15 @@ def diagnose_path(
     """Diagnose a file, plain, gzip or zstd.
 
     Raises:
-        BadInputError: there is no such file, or it cannot be read.
+        BadInputError: there is no such file, it cannot be read, or it is no text.
     """
     try:
         with path.open("rb", buffering=0) as file:
             head = _some(cast("BinaryIO", file), SMALL + 1)
             status = os.fstat(file.fileno())
             plain = not head.startswith(_PACKED) and stat.S_ISREG(status.st_mode)
-            if plain and len(head) > SMALL:
+            if plain and len(head) > SMALL and coding_of(head)[0] == "utf-8":
+                check(head[:LOOKED_AT].decode("utf-8", "replace"))
                 from app.diagnosis.large import FileSource  # noqa: PLC0415  # most logs are small and plain
 
                 return _survey(
@@ -110,7 +114,7 @@ def diagnose_stream(
     """Diagnose a pipe, plain, gzip or zstd.
 
     Raises:
-        BadInputError: it cannot be read or unpacked.
+        BadInputError: it cannot be read or unpacked, or it is no text.
     """
     head = _some(stream, SMALL + 1)
     return _read(stream, head, matcher=matcher, command=command, release=release, progress=progress)
@@ -130,8 +134,13 @@ def _read(
 
         stream = unpacked(stream, head)
         head = _some(stream, SMALL + 1)
+    coding, mark = coding_of(head)
+    if coding != "utf-8":
+        stream = cast("BinaryIO", Recoded(stream, head[mark:], coding))
+        head = _some(stream, SMALL + 1)
     if len(head) <= SMALL:
         return diagnose(head, matcher=matcher, command=command, release=release)
+    check(head[:LOOKED_AT].decode("utf-8", "replace"))
     from app.diagnosis.large import StreamSource  # noqa: PLC0415  # most logs are small and plain
 
     return _survey(

@@ -7,14 +7,14 @@ from app.diagnosis.case import Case
 from app.diagnosis.causes import Draft, Group
 from app.diagnosis.engines import engine_frame
 from app.diagnosis.evidence import evidence_of
-from app.diagnosis.fit import value
+from app.diagnosis.fit import value, weight
 from app.diagnosis.index import TemplateRecord
 from app.diagnosis.judging import bare
 from app.diagnosis.phases import phase_of
 from app.diagnosis.places import ENGINES, canonical, leaf
 from app.diagnosis.remarks import on_arguments, on_late_fault, on_sizes, params_of
 from app.diagnosis.result import CatalogSite, Finding, Occurrence, ShownFrame
-from app.diagnosis.sites import Seen, site_of
+from app.diagnosis.sites import Seen, gone, site_of
 
 _MOST_OCCURRENCES: Final = 100
 _LONGEST: Final = 2_000
@@ -133,7 +133,9 @@ def _site(draft: Draft, case: Case) -> CatalogSite | None:
     raised = draft.unit.raised
     frame = raised.frames[-1] if raised and raised.frames else None
     seen = Seen(canonical(frame.file)[1], leaf(frame.function), frame.line) if frame else Seen()
-    return site_of(case.matcher.index, match.record, case.origin.number, seen)
+    index, record = case.matcher.index, match.record
+    later = case.matcher.later(draft.unit, record) if gone(index, record) else None
+    return site_of(index, record, case.origin.number, seen, later)
 
 
 def _history(site: CatalogSite, record: TemplateRecord) -> list[str]:
@@ -165,7 +167,10 @@ def _explained(record: TemplateRecord | None, case: Case) -> TemplateRecord | No
     """The entry that a wording belongs to: what later releases say instead, if they do."""
     if record is None or not record.becomes:
         return record
-    return case.matcher.index.by_id(record.becomes) or record
+    after = case.matcher.index.by_id(record.becomes)
+    if after is None or (not after.slug and weight(record.parts) == 0):
+        return record  # a bare assert is known by its own condition
+    return after
 
 
 def _meaning(record: TemplateRecord | None) -> str:

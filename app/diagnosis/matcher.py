@@ -9,13 +9,11 @@ import re
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from app.diagnosis.engines import Origin, allowed
-from app.diagnosis.fit import Fit, fit, fit_squeezed, value, weight
+from app.diagnosis.fit import fit, fit_squeezed, value, weight
 from app.diagnosis.index import Index, TemplateRecord
 from app.diagnosis.judging import (
     bare,
@@ -23,32 +21,21 @@ from app.diagnosis.judging import (
     judge,
     near,
     placed,
-    same_source,
 )
 from app.diagnosis.literals import Literals, Scanner
+from app.diagnosis.matches import Match, placed_match, values_of
 from app.diagnosis.patterns import lazy
 from app.diagnosis.places import PYTHON, Places, leaf
+from app.diagnosis.sites import newest_of
 from app.diagnosis.streams import Stream
 from app.diagnosis.units import Unit
 
 _ALTERNATIVE: Final = lazy(r"_\d$")
 
-
-@dataclass(slots=True)
-class Match:
-    """A unit, the template it is a message of, and the values in it."""
-
-    unit: Unit
-    record: TemplateRecord
-    number: int
-    values: dict[str, Any]
-    span: tuple[int, int]
-    """What of the unit's text the template covers."""
-    score: float
-    whole: bool
-    opens: bool
-    placed: bool
-    """The traceback ends in the file and function of one of the template's places."""
+_LONGEST_ALIKE: Final = 4_000
+_LEAST_ALIKE: Final = 14
+"""Letters and digits of fixed text that two wordings of one message share."""
+_SHARE_ALIKE: Final = 0.4
 
 
 class Matcher:
@@ -143,6 +130,33 @@ class Matcher:
                 found = other
         return found
 
+    def later(self, unit: Unit, record: TemplateRecord) -> TemplateRecord | None:
+        """What a newer release than the record's last says in its place, if a message fits both.
+
+        Args:
+            unit: the message.
+            record: its template.
+        """
+        text = unit.message[:_LONGEST_ALIKE]
+        if weight(record.parts) < _LEAST_ALIKE:
+            return None
+        numbers = set(self.index.by_opening(text))
+        for hit in self._scanner.scan(text.encode("utf-8", "replace")):
+            numbers.update(self.index.posting(hit.literal))
+        best, least = None, (newest_of(record), 0)
+        for number in numbers:
+            other = self.index.record(number)
+            same = bare(other.error_class) == bare(record.error_class)
+            if other.package != record.package or not same or other.raised_by:
+                continue
+            got = fit(other.parts, text)
+            enough = max(_LEAST_ALIKE, weight(other.parts) * _SHARE_ALIKE)
+            if got is None or not got.opens or got.weight < enough:
+                continue
+            if (newest_of(other), got.weight) > least and newest_of(other) > newest_of(record):
+                best, least = other, (newest_of(other), got.weight)
+        return best
+
     def _wrapped(self, unit: Unit) -> set[int]:
         """Records found when a wrapped message is put on one line again."""
         texts = [line.text for line in unit.lines]
@@ -231,7 +245,7 @@ class Matcher:
         if score is None:
             return None
         score += 100.0 if record.raised_by else 0.0
-        values = _values(record, got, unit.text.replace("\n", " ") if squeezed else unit.text)
+        values = values_of(record, got, unit.text.replace("\n", " ") if squeezed else unit.text)
         return Match(
             unit, record, number, values, (got.start, got.end), score, got.whole, got.opens,
             placed(unit, record),
@@ -252,7 +266,7 @@ class Matcher:
             record = self.index.record(number)
             if not allowed(unit, record, origin.engine):
                 continue
-            match = _placed_match(unit, record, number, origin.number)
+            match = placed_match(unit, record, number, origin.number)
             if match and (best is None or match.score > best.score):
                 best = match
         return best
@@ -274,7 +288,7 @@ class Matcher:
             score = judge(unit, record, got, origin.number)
             if score is None:
                 continue
-            values = _values(record, got, unit.text)
+            values = values_of(record, got, unit.text)
             if best is None or score > best.score:
                 best = Match(
                     unit, record, number, values, (got.start, got.end), score,
@@ -303,54 +317,3 @@ def _raises(unit: Unit, match: Match, release: int | None) -> bool:
 def _nested_class(before: str) -> bool:
     """Whether only the class of a wrapped exception stands before: `RuntimeError: `."""
     return before.endswith(": ") and before[:-2].replace(".", "").isidentifier()
-
-
-def _placed_match(
-    unit: Unit, record: TemplateRecord, number: int, release: int | None
-) -> Match | None:
-    here = placed(unit, record)
-    source = unit.raised.frames[-1].source if unit.raised else ""
-    close = near(unit, record, release) if here else 0.0
-    wordless = weight(record.parts) == 0
-    if not unit.message:
-        known = same_source(record, source) if source else close > 0
-        if record.kind == "raise" and here and (not source or source.startswith("raise")):
-            known = True
-        if not wordless or len(record.parts) > 1 or not known:
-            return None
-        score = 40.0 + 60.0 * here + 12.0 * close
-        return Match(unit, record, number, {}, (0, 0), score, whole=True, opens=True, placed=here)
-    if not here:
-        return None
-    got = fit(record.parts, unit.text, begin=unit.begin, end=unit.end)
-    if got is not None and len(record.parts) > 1 and (got.opens or wordless):
-        raises = source.startswith(("raise", "assert")) if source else close > 0
-        if wordless and not raises:
-            return None
-        values = _values(record, got, unit.text)
-        return Match(
-            unit,
-            record,
-            number,
-            values,
-            (got.start, got.end),
-            30.0 + 12.0 * close,
-            whole=got.whole,
-            opens=True,
-            placed=True,
-        )
-    return None
-
-
-def _values(record: TemplateRecord, got: Fit, text: str) -> dict[str, Any]:
-    """The slices between the fixed parts, by the names of the holes."""
-    slices = list(got.values)
-    for i, (one, other) in enumerate(pairwise(record.holes)):
-        a, b = slices[i + 1]
-        digits = 0 <= a < b - 1 and text[a:b].isdigit() and not record.parts[i + 1]
-        if digits and one.endswith(("major", "[0]")) and other.endswith(("minor", "[1]")):
-            # `sm{major}{minor}`: of a version without a dot the last digit is the minor one
-            slices[i], slices[i + 1] = (a, b - 1), (b - 1, b)
-    return {
-        name: value(text[a:b]) for name, (a, b) in zip(record.holes, slices, strict=True) if a >= 0
-    }

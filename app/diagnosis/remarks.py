@@ -6,7 +6,7 @@ from typing import Any, Final
 from app.diagnosis.case import Case
 from app.diagnosis.causes import Draft
 from app.diagnosis.echoes import asynchronous
-from app.diagnosis.matcher import Match
+from app.diagnosis.matches import Match
 from app.diagnosis.result import ShownFrame
 from app.diagnosis.values import derived, facts_in
 
@@ -47,6 +47,13 @@ def on_arguments(
     hints += advice.hints
 
 
+_STATIC: Final = (
+    "`bench_one_batch` feeds a static batch, one token a request, and does not drive speculative"
+    " decoding: measure with `python3 -m sglang.bench_serving`, or leave the flags of speculation"
+    " out."
+)
+
+
 def on_sizes(draft: Draft, case: Case, params: dict[str, Any], hints: list[str]) -> None:
     """Where two sizes that differ come from."""
     pair = _pair(params, draft.match)
@@ -56,6 +63,9 @@ def on_sizes(draft: Draft, case: Case, params: dict[str, Any], hints: list[str])
 
     reading = sizes.read(*pair, case.facts, line=draft.unit.first, rank=draft.unit.rank)
     hints += reading.hints
+    raised = draft.unit.raised
+    if raised and any(f.file.endswith("/bench_one_batch.py") for f in raised.frames):
+        hints.append(_STATIC)
     for name, found in reading.params.items():
         params.setdefault(name, found)
 

@@ -17,12 +17,17 @@ class Seen(NamedTuple):
 
 
 def site_of(
-    index: Index, record: TemplateRecord, release: int | None, seen: Seen
+    index: Index,
+    record: TemplateRecord,
+    release: int | None,
+    seen: Seen,
+    later: TemplateRecord | None = None,
 ) -> CatalogSite | None:
     """The place of a message.
 
     Args:
         index: the catalog.
+        later: of a message that is gone, the wording of a later release that it also fits.
         record: the template.
         release: number of the log's release, None if not known.
         seen: the log's innermost frame, to choose among several places.
@@ -38,8 +43,8 @@ def site_of(
         # without words of its own the place is all that tells it from others of its class
         seen = Seen(site[0], leaf(site[1]), seen.line)
     lines = site[2][str(wanted)]
-    last = max(map(int, record.sites[0][2]))
-    today, status = _today(index, record, newest, site, seen)
+    last = max(max(map(int, r.sites[0][2])) for r in (record, later) if r)
+    today, status = _today(index, record, later, site, seen)
     return CatalogSite(
         file=site[0],
         function=site[1] or MODULE,
@@ -49,6 +54,20 @@ def site_of(
         status=status,
         last_release=_name(index, last) if not today and last < newest else None,
     )
+
+
+def gone(index: Index, record: TemplateRecord) -> bool:
+    """Whether the newest release has neither the message nor what it is known to have become."""
+    newest = index.newest.get(record.package)
+    if newest is None or not record.sites or record.raised_by or _in(record, newest):
+        return False
+    after = index.by_id(record.becomes) if record.becomes else None
+    return after is None or not _in(after, newest)
+
+
+def newest_of(record: TemplateRecord) -> int:
+    """Number of the newest release that has a record; -1 for none."""
+    return max((int(r) for site in record.sites for r in site[2]), default=-1)
 
 
 def _name(index: Index, release: int) -> str:
@@ -90,20 +109,22 @@ def _choose(record: TemplateRecord, release: int, seen: Seen) -> list[Any]:
 def _today(
     index: Index,
     record: TemplateRecord,
-    newest: int,
+    fits: TemplateRecord | None,
     site: list[Any],
     seen: Seen,
 ) -> tuple[dict[str, Any] | None, str]:
     """Where the newest scanned release has it, and what became of it."""
+    newest = index.newest[record.package]
     status, later = "same", record
     if not _in(record, newest):
-        successor = index.by_id(record.becomes) if record.becomes else None
+        successor = index.by_id(record.becomes) if record.becomes else fits
         if successor is None or not _in(successor, newest):
             return None, "gone"
-        status, later = "reworded", successor
+        wordless = not any(part.strip() for part in record.parts)
+        status, later = "moved" if wordless else "reworded", successor
     now = _choose(later, newest, seen)
     wordless = not any(part.strip() for part in later.parts)
-    if wordless and (now[0], leaf(now[1])) != (site[0], leaf(site[1])):
+    if wordless and later is record and (now[0], leaf(now[1])) != (site[0], leaf(site[1])):
         return None, "gone"
     if status == "same" and _moved(site, now, seen):
         status = "moved"

@@ -65,8 +65,11 @@ def derived(draft: Draft, facts: Facts, optional: frozenset[str]) -> dict[str, A
         _deepest(draft, found)
     if draft.match and draft.match.record.condition and not draft.unit.message:
         found["condition"] = draft.match.record.condition.removeprefix("assert ")
-    if "out of memory" in draft.unit.message.lower() and draft.unit.rank:
+    small = draft.unit.message.lower()
+    if "out of memory" in small and draft.unit.rank:
         found["failing_rank"] = draft.unit.rank
+    if "memory" in small and "leak" not in small and "avail_mem_after_load" in facts.values:
+        found["avail_mem_after_load"] = facts.values["avail_mem_after_load"]
     if asynchronous(draft.unit.text):
         found["async"] = True
     _progress(draft, facts, found)

@@ -216,12 +216,16 @@ def _about_sizes(root: Finding) -> bool:
 def _summary(diagnosis: Diagnosis, root: Finding | None) -> str:
     if diagnosis.verdict == "clean":
         return "No error was found in these lines."
+    if root is None and not diagnosis.lines:
+        return "There is nothing to diagnose: the log is empty."
     if root is None:
         if diagnosis.engine == "vllm":
             return "This is vLLM's log, and the reason is not in this part of it."
         return "The reason is not in this part of the log."
     who = f"{root.rank}: " if root.rank else ""
     said = ": ".join(x for x in (root.error_class, _first(root.message)) if x)
+    if not root.message and isinstance(condition := root.params.get("condition"), str):
+        said = f"{root.error_class}: `{_first(condition)}` does not hold"
     what = root.title or said or "an error without a class and a message"
     more = "" if root.entry_id else " No entry of the catalog explains it."
     engine = " This is vLLM's log." if diagnosis.engine == "vllm" else ""

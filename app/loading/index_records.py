@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from app.diagnosis.exits import SIGNALS
@@ -27,6 +28,14 @@ _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _NOT_SHIPPED: Final = ("/test/", "/tests/")
 """An engine's own tests raise what no server prints."""
 _TYPED: Final = ("raise", "assert")
+_ELSE: Final = ("else", "exit")
+"""Guards that are passed where their text does not hold."""
+_CONDITIONS: Final = ("if", "assert", "check", *_ELSE)
+_NEGATED: Final = re.compile(r"not [\w.]+")
+_OWNER: Final = re.compile(r"\b(?:self|cfg|config|args|server_args)\.")
+"""The object whose fields a condition speaks of; it changes where code moves."""
+_LEAST_ALIKE: Final = 24
+"""Letters of a condition that two bare asserts must share to be one."""
 
 
 class Collector:
@@ -107,7 +116,23 @@ class Collector:
             after = self._latest(entry_id)
             record.becomes = after if after != entry_id else ""
             record.severity = record.severity or self._severities.get(entry_id, "")
+        self._link_bare()
         return list(self._records.values())
+
+    def _link_bare(self) -> None:
+        """Asserts without words that moved to another owner: `self.n > 0`, later `cfg.n > 0`."""
+        alike: defaultdict[tuple[str, str], list[TemplateRecord]] = defaultdict(list)
+        for record in self._records.values():
+            if record.kind == "assert" and record.sites and weight(record.parts) == 0:
+                condition = _OWNER.sub("", record.condition)
+                if weight([condition]) >= _LEAST_ALIKE:
+                    alike[record.package, condition].append(record)
+        for group in alike.values():
+            group.sort(key=_last)
+            for one, later in pairwise(group):
+                # where both stand in one release they are two, and nobody knows which it became
+                if not one.becomes and _last(one) < _first(later):
+                    one.becomes = group[-1].entry_id
 
     @staticmethod
     def by_function(records: Sequence[TemplateRecord]) -> dict[str, dict[str, list[int]]]:
@@ -146,12 +171,28 @@ def _louder(kind: str, before: str) -> str:
     return max((k for k in (kind, before) if k), key=lambda k: order.index(k) if k in order else 0)
 
 
+def _last(record: TemplateRecord) -> int:
+    """The newest release that has a record."""
+    return max(int(r) for site in record.sites for r in site[2])
+
+
+def _first(record: TemplateRecord) -> int:
+    return min(int(r) for site in record.sites for r in site[2])
+
+
 def _condition(site: Any) -> str:
     own = getattr(site, "condition", "")
     if own:
         return str(own)[:_LONGEST_CONDITION]
-    guards = [g for g in getattr(site, "guards", ()) or () if _text(g) and _kind(g) != "except"]
-    return _text(guards[-1])[:_LONGEST_CONDITION] if guards else ""
+    for guard in reversed(getattr(site, "guards", ()) or ()):
+        kind, text = _kind(guard), _text(guard)[:_LONGEST_CONDITION]
+        if not text or kind not in _CONDITIONS:
+            continue
+        if kind in _ELSE:
+            return text.removeprefix("not ") if _NEGATED.fullmatch(text) else f"not ({text})"
+        if kind == "if" or site.kind in ("assert", "native"):
+            return text
+    return ""
 
 
 def _text(guard: Any) -> str:
