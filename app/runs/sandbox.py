@@ -94,12 +94,12 @@ def stream(request: Request, *, cancel: threading.Event | None = None) -> Iterat
 
 
 def needs_line(request: Request) -> bool:
-    """Whether a fix has sites of which none has a guard."""
+    """Whether a fix has sites of which none has a guard, and whose trigger was not seen yet."""
     return (
         request.kind == "reproducer"
         and request.step == "fix"
         and bool(request.sites)
-        and not any(s.get("guardLines") for s in request.sites)
+        and not any(s.get("guardLines") or s.get("seen") for s in request.sites)
     )
 
 
@@ -113,7 +113,7 @@ def with_line(request: Request, trigger: Result) -> Request:
     if not trigger.matched:
         return replace(request, sites=tuple({**s, "unwatched": True} for s in request.sites))
     if trigger.site is None:
-        return request
+        return replace(request, sites=tuple({**s, "seen": True} for s in request.sites))
     place = {"file": trigger.site.file, "function": trigger.site.function}
     line = trigger.site.line
     return replace(request, sites=({**place, "line": line, "guardLines": [line]},))

@@ -62,6 +62,8 @@ def start(subject: Subject) -> Callable[[Sequence[int], int], Any]:
     """
 
     def started(candidate_steps: Sequence[int], steps: int) -> Any:
+        why = "no model, backend or graph: states of the right class that hold their two sizes"
+        subject.in_place_of("the speculative worker", Worker, why=why)
         if subject.version is None:
             from reproducers.reference import adaptive
 

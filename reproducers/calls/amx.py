@@ -38,6 +38,7 @@ def amx_backend(subject: Subject) -> Any:
         model_config=SimpleNamespace(context_len=16, num_attention_heads=2),
         ps=SimpleNamespace(tp_size=1),
     )
+    subject.in_place_of("ModelRunner", runner, why="no model is loaded: pools and sizes alone")
     settings = context.get_context().override_server_args(speculative_num_draft_tokens=DRAFT)
     with settings as runner.server_args, context.get_parallel().override(attn_tp_size=1):
         return module.IntelAMXAttnBackend(runner)
@@ -67,20 +68,26 @@ def verify_input(subject: Subject, topk: int, draft_token_num: int = DRAFT) -> A
     return filled(cls, custom_mask=mask, topk=topk, draft_token_num=draft_token_num)
 
 
-def lengths_in_kernel(subject: Subject, backend: Any) -> list[int]:
-    """The `seq_lens` that the release's `forward_extend` hands to the kernel for a chain of 4."""
-    batch = forward_batch(subject, verify_input(subject, topk=1))
+def attention_layer(subject: Subject, heads: int, dim: int, scaling: float) -> Any:
+    """What `forward_extend` asks of the model's attention layer: sizes and options."""
     layer = SimpleNamespace(
-        qk_head_dim=4,
-        v_head_dim=4,
-        tp_q_head_num=2,
+        qk_head_dim=dim,
+        v_head_dim=dim,
+        tp_q_head_num=heads,
         layer_id=0,
-        scaling=1.0,
+        scaling=scaling,
         **dict.fromkeys(("k_scale_float", "v_scale_float", "attn_type")),
         logit_cap=0.0,
         is_cross_attention=False,
         sliding_window_size=-1,
     )
+    return subject.in_place_of("RadixAttention", layer, why="no model is loaded: sizes alone")
+
+
+def lengths_in_kernel(subject: Subject, backend: Any) -> list[int]:
+    """The `seq_lens` that the release's `forward_extend` hands to the kernel for a chain of 4."""
+    batch = forward_batch(subject, verify_input(subject, topk=1))
+    layer = attention_layer(subject, heads=2, dim=4, scaling=1.0)
     backend.init_forward_metadata(batch)
     query = subject.torch.zeros(2 * DRAFT, 8)  # [tokens, heads * head_dim]
     backend.forward_extend(query, None, None, layer, batch, save_kv_cache=False)

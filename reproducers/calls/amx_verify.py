@@ -1,10 +1,16 @@
 """One attention layer of a verify on the AMX backend, with the CPU kernel in plain torch."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
-from reproducers.calls.amx import COMMITTED, DRAFT, amx_backend, forward_batch, verify_input
+from reproducers.calls.amx import (
+    COMMITTED,
+    DRAFT,
+    amx_backend,
+    attention_layer,
+    forward_batch,
+    verify_input,
+)
 from reproducers.upstream.subject import Subject
 
 HEADS, DIM = 2, 4
@@ -70,17 +76,7 @@ def verify_layer(subject: Subject) -> Callable[[int], tuple[list[int], float]]:
         extend_attention(*arguments)
 
     subject.substitute(vars(backend), "extend_attention_fwd", kernel, why="needs an Intel AMX CPU")
-    layer = SimpleNamespace(
-        qk_head_dim=DIM,
-        v_head_dim=DIM,
-        tp_q_head_num=HEADS,
-        layer_id=0,
-        scaling=DIM**-0.5,
-        **dict.fromkeys(("k_scale_float", "v_scale_float", "attn_type")),
-        logit_cap=0.0,
-        is_cross_attention=False,
-        sliding_window_size=-1,
-    )
+    layer = attention_layer(subject, heads=HEADS, dim=DIM, scaling=DIM**-0.5)
 
     def run(added: int) -> tuple[list[int], float]:
         batch = forward_batch(subject, verify_input(subject, topk=1))

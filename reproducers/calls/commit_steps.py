@@ -16,8 +16,10 @@ def committed_steps(subject: Subject) -> Callable[[Sequence[int]], list[int]]:
     utils, torch = subject.load("sglang.srt.speculative.spec_utils"), subject.torch
 
     def steps(accept_lens: Sequence[int]) -> list[int]:
+        batch = SimpleNamespace(mamba_track_indices=None, seq_lens=torch.tensor([5, 9]))
+        subject.in_place_of("ScheduleBatch", batch, why="of a batch only what the function reads")
         found, _track = utils._verify_commit_step_indices(  # noqa: SLF001  # the place of the fault
-            batch=SimpleNamespace(mamba_track_indices=None, seq_lens=torch.tensor([5, 9])),
+            batch=batch,
             accept_index=torch.tensor(ACCEPT_INDEX, dtype=torch.int32),
             accept_lens=torch.tensor(accept_lens, dtype=torch.int32),
             draft_token_num=NODES,

@@ -36,6 +36,8 @@ def chain_tables(subject: Subject) -> Callable[[int, int], tuple[list[Any], list
             ),
             device="cpu",
         )
+        why = "no model is loaded: the sizes that the tables are made from"
+        subject.in_place_of("EagleDraftWorker", worker, why=why)
         with settings(subject, max_running_requests=1):
             worker_class._rebuild_topk1_chain_buffers(worker)  # noqa: SLF001  # the place of the error
         return (

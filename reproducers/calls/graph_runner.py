@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import importlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,9 @@ REQUESTS, DRAFT = 10, 16
 
 def capture(runner: Any) -> None:
     """In place of capturing CUDA graphs: each graph hands back what the input buffer holds."""
-    output = type(runner).output(next_token_logits=runner.buffers.input_ids.view(-1, 1))
+    logits = importlib.import_module("sglang.srt.layers.logits_processor")
+    rows = runner.buffers.input_ids.view(-1, 1)
+    output = logits.LogitsProcessorOutput(next_token_logits=rows)
     runner.graphs = collections.defaultdict(lambda: SimpleNamespace(replay=lambda: None))
     runner.output_buffers = collections.defaultdict(lambda: output)
 
@@ -32,8 +35,7 @@ def graph_runner(subject: Subject, algorithm: str | None) -> Any:
     for probe, answer in (single | {"enable_num_token_non_padded": False}).items():
         if hasattr(module, probe):
             subject.substitute(module, probe, lambda *_, answer=answer: answer, why="one process")
-    module.CudaGraphRunner.output = subject.load(
-        "sglang.srt.layers.logits_processor").LogitsProcessorOutput  # fmt: skip
+    subject.load("sglang.srt.layers.logits_processor")
     subject.substitute(module.CudaGraphRunner, "capture", capture, why="capturing needs a GPU")
 
     def nothing(*_args: Any, **_options: Any) -> None:
@@ -44,23 +46,26 @@ def graph_runner(subject: Subject, algorithm: str | None) -> Any:
         get_cuda_graph_seq_len_fill_value=lambda: 1,
         init_forward_metadata_replay_cuda_graph=nothing,
     )
+    subject.in_place_of("AttentionBackend", backend, why="its metadata are of no interest here")
     names = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm
     sizes = {"is_encoder_decoder": False, "hidden_size": 8, "vocab_size": 32, "hf_config": None}
-    return module.CudaGraphRunner(
-        SimpleNamespace(
-            server_args=server_args,
-            spec_algorithm=names.from_string(algorithm),
-            device="cpu",
-            is_draft_worker=False,
-            attn_backend=backend,
-            req_to_token_pool=SimpleNamespace(size=16),
-            model_config=SimpleNamespace(dtype=subject.torch.float32, **sizes),
-            use_ngram_embedding=False,
-            is_hybrid_swa=False,
-            hisparse_coordinator=None,
-            device_timer=None,
-        )
+    model_runner = SimpleNamespace(
+        server_args=server_args,
+        spec_algorithm=names.from_string(algorithm),
+        device="cpu",
+        is_draft_worker=False,
+        attn_backend=backend,
+        req_to_token_pool=SimpleNamespace(size=16),
+        model_config=SimpleNamespace(dtype=subject.torch.float32, **sizes),
+        use_ngram_embedding=False,
+        is_hybrid_swa=False,
+        hisparse_coordinator=None,
+        device_timer=None,
     )
+    subject.in_place_of(
+        "ModelRunner", model_runner, why="no model is loaded: sizes and modes alone"
+    )
+    return module.CudaGraphRunner(model_runner)
 
 
 def batch(subject: Subject, spec_info: Any, tokens: int = REQUESTS) -> Any:
@@ -71,6 +76,7 @@ def batch(subject: Subject, spec_info: Any, tokens: int = REQUESTS) -> Any:
     algorithms = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm
     verify = tokens != REQUESTS
     request = SimpleNamespace(lora_id=None, grammar=None, dllm_block_offset=None)
+    subject.in_place_of("Req", request, why="of a request only what a worker batch asks for")
     planned = schedule.ScheduleBatch(reqs=[request] * REQUESTS)
     planned.forward_mode = info.ForwardMode.TARGET_VERIFY if verify else info.ForwardMode.DECODE
     planned.spec_algorithm, planned.spec_info = algorithms.EAGLE, spec_info

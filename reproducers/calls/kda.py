@@ -103,7 +103,7 @@ def batch(subject: Subject, draft: int = DRAFT) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(subject.seed)
 
     def random(*shape: int) -> Any:
-        return torch.randn(*shape, generator=generator).bfloat16()
+        return torch.randn(*shape, generator=generator).bfloat16().to(subject.device)
 
     return {
         **{name: random(1, tokens, HEADS, DIM) for name in "qkv"},
@@ -116,40 +116,43 @@ def batch(subject: Subject, draft: int = DRAFT) -> dict[str, Any]:
 
 def verify(subject: Subject, kernel: Any, state: Any, draft: int = DRAFT, **options: Any) -> Any:
     """Verify `draft` tokens of each request on a layer's state; [1, tokens, H, V]."""
-    torch = subject.torch
+    torch, device = subject.torch, subject.device
     return kernel.target_verify(
         **batch(subject, draft),
         ssm_states=state.temporal,
-        cache_indices=torch.tensor(SLOTS),
-        query_start_loc=torch.arange(REQUESTS + 1) * draft,
+        cache_indices=torch.tensor(SLOTS, device=device),
+        query_start_loc=torch.arange(REQUESTS + 1, device=device) * draft,
         intermediate_states_buffer=state.intermediate_ssm,
         cache_steps=draft,
         **(
             {
                 "retrieve_parent_token": None,
-                "intermediate_state_indices": torch.arange(REQUESTS),
+                "intermediate_state_indices": torch.arange(REQUESTS, device=device),
             }
             | options
         ),
     )
 
 
-def decoded(subject: Subject, kernel: Any, states: Any) -> Any:
-    """The same tokens through the release's own `decode`, one at a time; [N, steps, H, V].
+def recurrence(subject: Subject, states: Any) -> tuple[Any, Any]:
+    """The same tokens in the reference, in float32: outputs and last states.
 
-    states: [N, H, V, K], the requests' committed states, updated in place.
+    states: [N, H, V, K], the requests' committed states. Gives [N, steps, H, V] and [N, H, V, K].
     """
-    torch, inputs, out = subject.torch, batch(subject), []
-    rows = torch.arange(REQUESTS)
-    tokens = {name: inputs.pop(name).unflatten(1, (REQUESTS, DRAFT)) for name in "qkvab"}
-    for t in range(DRAFT):
-        token = {name: x[:, :, t] for name, x in tokens.items()}
-        starts = torch.arange(REQUESTS + 1)
-        step = kernel.decode(
-            **inputs, **token, ssm_states=states, cache_indices=rows, query_start_loc=starts
-        )
-        out.append(step[0])
-    return torch.stack(out, 1)
+    from reproducers.reference.kda import kda_target_verify
+
+    torch, inputs = subject.torch, batch(subject)
+    scratch = torch.zeros(REQUESTS, DRAFT, HEADS, DIM, DIM, device=subject.device)
+    out = kda_target_verify(
+        *(inputs[name][0].float() for name in "qkvab"),
+        A_log=inputs["A_log"].flatten().float(),
+        dt_bias=inputs["dt_bias"].float(),
+        ssm_states=states.float(),
+        cache_indices=torch.arange(REQUESTS, device=subject.device),
+        draft_token_num=DRAFT,
+        intermediate_ssm=scratch,
+    )
+    return out.view(REQUESTS, DRAFT, HEADS, DIM), scratch[:, -1]
 
 
 def difference(got: Any, expected: Any) -> float:

@@ -52,6 +52,8 @@ def committed(subject: Subject) -> Callable[..., list[list[int]]]:
     if getattr(module, name) is not ScatterKernel:
         ScatterKernel.parameters = tuple(inspect.signature(getattr(module, name)).parameters)
         subject.substitute(module, name, ScatterKernel, why="a Triton kernel")
+    why = "tensors in main memory that say that they are on a GPU: the wrapper asks no more"
+    subject.in_place_of("torch.Tensor", OnGpu, why=why)
     slots, steps = subject.torch.tensor([3, 1]), subject.torch.tensor([2, 0])
 
     def commit(on_gpu: bool = True, dst: Any = None) -> list[list[int]]:  # noqa: FBT001, FBT002  # one call of few options

@@ -39,6 +39,8 @@ def graph_state(subject: Subject) -> Callable[[int, int], int]:
         backend = SimpleNamespace(
             **lists, pad_slot_id=-1, device="cpu", _replayssm_enabled=lambda: False
         )
+        why = "no model is loaded: the lists that the method fills"
+        subject.in_place_of("MambaAttnBackendBase", backend, why=why)
         module.MambaAttnBackendBase.init_cuda_graph_state(backend, max_bs, max_num_tokens)
         return int(backend.retrieve_next_token_list[-1].shape[1])
 

@@ -38,6 +38,8 @@ TREE = {
 }
 THREE = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens")
 CHAIN = TREE | {"speculative_eagle_topk": 1, "speculative_num_draft_tokens": 4}
+NO_TOPK = "TypeError: '>' not supported between instances of 'NoneType' and 'int'"
+FLAG = "ValueError: --enable-linear-replayssm-spec"
 
 
 def start(subject: Subject, options: Mapping[str, Any], ragged: str = "static") -> dict[str, Any]:
@@ -116,9 +118,26 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     asked = start(subject, CHAIN | {"speculative_num_draft_tokens": 9})
     same(subject, "draft-tokens-follow-steps", asked["speculative_num_draft_tokens"], 4)
     left_out = outcome(lambda: start(subject, lines["topk left out, steps given"]))
-    subject.check("topk-left-out", left_out.startswith("TypeError: "), got=left_out)
-    four = list(lines)[4:]
-    passed = [name for name in four if outcome(partial(start, subject, lines[name])) == "returns"]
-    same(subject, "topk-1-is-not-enough", passed, [])
+    same(subject, "topk-left-out", left_out, NO_TOPK)
+    old = is_0_5_16(subject)
+    said = {
+        "topk left out, steps given": NO_TOPK,
+        "decode backend cutedsl": in_words_of(
+            subject,
+            f"{FLAG} requires the {'Triton' if old else 'triton or flashinfer'} linear-attn decode "
+            "backend, got --linear-attn-decode-backend='cutedsl'.",
+        ),
+        "role prefill": in_words_of(
+            subject,
+            f"{FLAG} is not supported {'under PD disaggregation' if old else 'on a PD prefill'}",
+        ),
+        "with --enable-linear-replayssm": in_words_of(
+            subject, f"{FLAG} and --enable-linear-replayssm are mutually exclusive"
+        ),
+    }
+    came = {name: outcome(partial(start, subject, lines[name])) for name in said}
+    refused = all(came[name].startswith(text) for name, text in said.items())
+    subject.check("topk-1-is-not-enough", refused, got=came, expected=said)
     ragged = outcome(lambda: start(subject, CHAIN, ragged="compact"))
-    same(subject, "ragged-mode-refused", ragged.startswith("ValueError: "), not is_0_5_16(subject))
+    wanted = "returns" if old else f"{FLAG} with SGLANG_RAGGED_VERIFY_MODE=compact requires"
+    subject.check("ragged-mode-refused", ragged.startswith(wanted), got=ragged, expected=wanted)

@@ -5,7 +5,6 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import textwrap
 import types
 from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
@@ -17,9 +16,8 @@ from reproducers.protocol import Event, Request
 from reproducers.upstream import platforms
 from reproducers.upstream.importing import Upstream
 from reproducers.upstream.plain import plain
+from reproducers.upstream.showing import shown, source_of
 from reproducers.upstream.slicing import FileSlice
-
-MAX_SOURCE = 20_000
 
 
 class Skip(Exception):  # noqa: N818  # not an error: the step does not apply here
@@ -146,6 +144,19 @@ class Subject:
         self._refuse_guard(inspect.getattr_static(target, name, None))
         setattr(target, name, self._noted(f"{where}.{name}", new, why))
 
+    def in_place_of(self, name: str, new: Any, *, why: str) -> Any:
+        """Declare an object of our own that is handed to the release, and give it back.
+
+        Args:
+            name: what the release has there, by its own name (`ModelRunner`).
+            new: an object or a class; shown with its code, or with what it holds.
+            why: one sentence for the page.
+        """
+        entry = {"name": name, "why": why, "code": shown(new), "ran": True}
+        if entry not in self.substitutes:
+            self.substitutes.append(entry)
+        return new
+
     @contextlib.contextmanager
     def platform(self, kind: str) -> Iterator[None]:
         """Within the block the release believes in this accelerator; see `platforms.KINDS`.
@@ -259,8 +270,8 @@ class Subject:
 
     def _noted(self, name: str, new: Any, why: str) -> Any:
         """Write the substitute down with its code; a function also notes that it ran."""
-        code = _source_of(new) or f"{name.rpartition('.')[2]} = {plain(new)!r}"
-        entry = {"name": name, "why": why, "code": code[:MAX_SOURCE], "ran": False}
+        code = source_of(new) or f"{name.rpartition('.')[2]} = {plain(new)!r}"
+        entry = {"name": name, "why": why, "code": code, "ran": False}
         self.substitutes.append(entry)
         if not inspect.isfunction(new):
             return new
@@ -295,16 +306,6 @@ class Subject:
 
 def _compile(model: Any = None, **_options: Any) -> Any:
     return model if model is not None else lambda function: function
-
-
-def _source_of(new: Any) -> str | None:
-    """The code of a substitute: of a function or class, or of the class of an object."""
-    for candidate in (new, type(new)):
-        try:
-            return textwrap.dedent(inspect.getsource(candidate)).rstrip()
-        except (OSError, TypeError):
-            continue
-    return None
 
 
 def load_reproducer(slug: str, file: str | None = None) -> types.ModuleType:

@@ -29,6 +29,7 @@ def mutated(request: Request, folder: Path, edit: Edit, *, line: int | None = No
         LookupError: no statement begins at the site's line.
     """
     root = Path(str(request.subject.root))
+    folder.mkdir(exist_ok=True)
     copy = folder / "copy"
     shutil.copytree(root, copy, copy_function=_link)
     for site in request.sites:

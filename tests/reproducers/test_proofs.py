@@ -8,21 +8,13 @@ from pathlib import Path
 import pytest
 
 from app.runs import execute
-from reproducers.protocol import Request
+from reproducers.protocol import Frame, Request, Result
 from tests.reproducers.mutate import mutated, taken_out, with_other_words
 from tests.reproducers.pairs import ends, entry_file, ran, request_for
 
 pytestmark = pytest.mark.wheel
 
 Edit = Callable[[str, ast.stmt], str]
-
-WITHOUT_GUARD: dict[str, Edit] = {
-    # What the guard keeps out is None, and None has no attribute to go on with.
-    "spec-info-unset-in-target-verify": lambda _s, _n: "return seq_lens, None, None, tree_mask",
-    # Torch refuses the first copy of several: what has no guard is copied without.
-    "stale-speculative-width": lambda _s, _n: "return None",
-}
-"""What stands in place of the statement that raises, where `pass` only leads to the next one."""
 
 REFUSED_LATER = {
     "adaptive-steps-without-state": "AttributeError",
@@ -38,6 +30,7 @@ REFUSED_LATER = {
     "sampling-seed-and-positions-differ": "AssertionError",
     "sampling-seed-count-differs-from-rows": "RuntimeError",
     "seeded-sampling-without-positions": "AttributeError",
+    "spec-info-unset-in-target-verify": "AttributeError",
     "target-verify-without-algorithm": "ValueError",
     "tree-mask-mode-unknown": "UnboundLocalError",
     "verify-of-no-draft-tokens": "UnboundLocalError",
@@ -57,14 +50,37 @@ def altered(slug: str) -> Edit:
     return with_other_words
 
 
+MOST_LINES = 5
+"""Lines of one function that a library refuses, one after another: the copies into buffers."""
+
+
 def changed(request: Request, folder: Path, edit: Edit, slug: str, version: str) -> Request:
     """The request on a copy; where a library raises, at the line that the trigger found."""
     if not entry_file(slug).facts.raised_by:
         return mutated(request, folder, edit)
-    found = ran(slug, version, "trigger").site
+    return changed_at(request, folder, edit, ran(slug, version, "trigger").site)
+
+
+def changed_at(request: Request, folder: Path, edit: Edit, found: Frame | None) -> Request:
+    """The request on a copy in which the statement of a traceback's last frame is another."""
     assert found is not None
     there = tuple(site for site in request.sites if site["file"] == found.file)
-    return mutated(replace(request, sites=there), folder, edit, line=found.line)
+    kept = mutated(replace(request, sites=there), folder, edit, line=found.line)
+    return replace(kept, sites=request.sites)
+
+
+def without_guard(slug: str, version: str, folder: Path) -> Result:
+    """The trigger without its guard; where a library refuses, without each line that it refuses."""
+    request = request_for(slug, version, "trigger")
+    request = changed(request, folder / "0", taken_out, slug, version)
+    result = execute(request)
+    if entry_file(slug).facts.raised_by:
+        for number in range(1, MOST_LINES):
+            if not result.matched:
+                break
+            request = changed_at(request, folder / str(number), taken_out, result.site)
+            result = execute(request)
+    return result
 
 
 each_end = pytest.mark.parametrize(("slug", "version"), ends(guarded=True))
@@ -72,9 +88,7 @@ each_end = pytest.mark.parametrize(("slug", "version"), ends(guarded=True))
 
 @each_end
 def test_without_the_guard_the_trigger_returns(slug: str, version: str, tmp_path: Path) -> None:
-    request = request_for(slug, version, "trigger")
-    edit = WITHOUT_GUARD.get(slug, taken_out)
-    result = execute(changed(request, tmp_path, edit, slug, version))
+    result = without_guard(slug, version, tmp_path)
     refused = REFUSED_LATER.get(slug)
     assert (result.outcome, result.error_class) == ("raised" if refused else "returned", refused)
     assert not result.matched
