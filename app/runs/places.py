@@ -5,10 +5,12 @@ hold the message. A release that words the message otherwise is found through a 
 today's wording, by the same comparison that makes an entry's history.
 """
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from app.python_source import parse_python
 from app.runs.requests import site_values
 from app.scanner.finish import Finisher
 from app.scanner.history import Place, Telling, Words, compare
@@ -67,6 +69,41 @@ def places_in(wheel: Wheel, wording: Wording, others: Iterable[Wheel] = ()) -> P
     return Places(
         first.error_class, first.template, first.pattern or wording.pattern, site_values(sites)
     )
+
+
+def functions_in(wheel: Wheel, places: Iterable[str]) -> list[str]:
+    """Those of the places `file::function` that a wheel has, nested functions included."""
+    names = set(wheel.names())
+    known: dict[str, frozenset[str]] = {}
+    found = []
+    for place in places:
+        file, _, function = place.partition("::")
+        if file not in names:
+            continue
+        if file not in known:
+            known[file] = _functions(wheel.read(file))
+        if function in known[file]:
+            found.append(place)
+    return found
+
+
+def _functions(source: bytes) -> frozenset[str]:
+    """The qualified names of all functions of a file; none if it cannot be parsed."""
+    found: set[str] = set()
+
+    def collect(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found.add(prefix + child.name)
+                collect(child, f"{prefix}{child.name}.")
+            else:
+                collect(child, prefix)
+
+    try:
+        collect(parse_python(source), "")
+    except (SyntaxError, ValueError):
+        return frozenset()
+    return frozenset(found)
 
 
 def _reworded(wheel: Wheel, other: Wheel, known: list[ScannedSite]) -> list[ScannedSite]:

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, or_, select
 from app.exceptions import NotFoundError
 from app.knowledge.entry_file import EntryFile
 from app.models import Alias, Entry, Explanation, Release, Site
-from app.runs.places import Places, Wording, places_in
+from app.runs.places import Places, Wording, functions_in, places_in
 from app.runs.reference_places import reference_places
 from app.runs.requests import place_values, release_request, site_values
 from app.runs.subjects import REFERENCE
@@ -130,9 +130,12 @@ def plan(
     wheel = fetch(package, version, settings, on_progress=on_progress)
     found = _places(entry, wheel, settings)
     if not found.sites:
-        raise NoSiteError(
-            f"{subject} does not have this error: none of its code says {entry.wording.template!r}."
+        said = (
+            f"it has no {' and no '.join(p.rpartition('::')[2] for p in entry.places)}"
+            if entry.places
+            else f"none of its code says {entry.wording.template!r}"
         )
+        raise NoSiteError(f"{subject} does not have this error: {said}.")
     return release_request(
         wheel,
         settings,
@@ -151,7 +154,7 @@ def plan(
 def _places(entry: Runnable, wheel: Wheel, settings: Settings) -> Places:
     wording = entry.wording
     if entry.places:
-        here = place_values(p for p in entry.places if p.partition("::")[0] in set(wheel.names()))
+        here = place_values(functions_in(wheel, entry.places))
         return Places(wording.error_class, wording.template, wording.pattern, here)
     if wheel.version in entry.scanned:
         return entry.scanned[wheel.version]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.runs.places import Wording, places_in
+from app.runs.places import Wording, functions_in, places_in
 from app.wheels import Wheel, open_wheel
 from tests.wheels.making import make_wheel
 
@@ -79,3 +79,10 @@ def test_an_assertion_on_the_way_is_not_the_guard(
         wheel(tmp_path, "1.0", {"toy/f.py": source}), Wording(error, "too many: {n}", "")
     )
     assert [s["guardLines"] for s in found.sites] == [lines]
+
+
+def test_a_place_is_in_a_wheel_only_with_its_function(tmp_path: Path) -> None:
+    source = "class A:\n    def f(self):\n        if self:\n            def g(): pass\n"
+    wheel = make_wheel(tmp_path, {"pkg/a.py": source, "pkg/b.py": "def ("}, package="pkg")
+    places = ["pkg/a.py::A.f", "pkg/a.py::A.f.g", "pkg/a.py::f", "pkg/b.py::f", "pkg/c.py::f"]
+    assert functions_in(open_wheel(wheel), places) == places[:2]
