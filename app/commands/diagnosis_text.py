@@ -65,6 +65,9 @@ def _head(finding: Finding) -> str:
 def _said(finding: Finding) -> str:
     message = finding.message.strip().split("\n", 1)[0]
     name = finding.error_class or ""
+    if not name and not message and finding.frame:
+        where = f"{finding.frame.function} ({finding.frame.file}:{finding.frame.line})"
+        return f"a traceback whose end is cut off; the last frame that is shown is {where}"
     return f"{name}: {message}" if name and message else name or message
 
 

@@ -7,7 +7,7 @@ from app.diagnosis.index import TemplateRecord
 from app.diagnosis.patterns import lazy
 from app.diagnosis.phases import NAMES, Phase, fitting
 from app.diagnosis.redact import redact
-from app.diagnosis.remedies import remedies
+from app.diagnosis.remedies import foreign_remedies, remedies
 
 _FLAG: Final = lazy(r"`(?P<flag>--[a-z][a-z0-9-]+)")
 _SENTENCE: Final = lazy(r"[^.!?\n]{0,300}(?:[.!?](?=\s|$)|\n|$)")
@@ -43,11 +43,21 @@ def fixes_for(
     fixes = fitting(list(record.fixes), phase) if record else []
     if engine not in (None, "sglang"):
         fixes = [f for f in fixes if not _SGLANG_FLAG().search(f) or "vllm" in f.lower()]
+    if engine == "vllm":
+        fixes = foreign_remedies(message) + fixes
     if not fixes and engine in (None, "sglang"):
         fixes = remedies(message, record.condition if record else "")
     if not fixes:
         fixes = [redact(text)[0] for text in engines_own(message)]
     return [_with_values(f, facts) for f in fixes]
+
+
+def exclusions(record: TemplateRecord | None, engine: str | None) -> list[str]:
+    """When it is another error after all; what speaks of SGLang's flags only in SGLang's logs."""
+    texts = list(record.not_this_if) if record else []
+    if engine in (None, "sglang"):
+        return texts
+    return [text for text in texts if not _SGLANG_FLAG().search(text)]
 
 
 def engines_own(message: str) -> list[str]:

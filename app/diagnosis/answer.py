@@ -134,7 +134,7 @@ def _drafts(
             if unit.raised is not None:
                 by_raised[id(unit.raised)] = draft
                 drafts.append(draft)
-            elif _keep(draft, warned):
+            elif _keep(draft, warned) and not (drafts and _goes_on(drafts[-1], draft)):
                 drafts.append(draft)
         for chain in parser.chains:
             members = [by_raised[id(r)] for r in chain]
@@ -143,6 +143,13 @@ def _drafts(
                     member.chain = members
                 within_chain(members)
     return drafts, list(warned.values())
+
+
+def _goes_on(before: Draft, draft: Draft) -> bool:
+    """Whether a line is only a further line of the message before it."""
+    same = before.match and draft.match and before.match.record is draft.match.record
+    said = before.unit.kind == draft.unit.kind == "said" and before.unit.stream is draft.unit.stream
+    return bool(same and said) and any(x is draft.unit.lines[0] for x in before.unit.lines[1:])
 
 
 def _answered(

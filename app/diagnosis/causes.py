@@ -19,35 +19,15 @@ from app.diagnosis.places import canonical, leaf
 from app.diagnosis.result import Role
 from app.diagnosis.units import Unit
 
-_LOOKUPS: Final = frozenset(
-    {
-        "KeyError",
-        "IndexError",
-        "AttributeError",
-        "StopIteration",
-        "ModuleNotFoundError",
-        "ImportError",
-    }
-    | {
-        "FileNotFoundError",
-        "NameError",
-        "UnboundLocalError",
-        "HTTPError",
-        "HTTPStatusError",
-        "Empty",
-    }
-    | {"LocalEntryNotFoundError", "EntryNotFoundError", "RepositoryNotFoundError", "GatedRepoError"}
-    | {"ConnectionError", "MaxRetryError", "NewConnectionError", "ConnectTimeout", "ReadTimeout"}
-    | {
-        "JSONDecodeError",
-        "TypeError",
-        "ValidationError",
-        "OfflineModeIsEnabled",
-        "gaierror",
-        "timeout",
-    }
-    | {"ConnectionRefusedError", "ConnectError", "SSLError", "OSError", "CalledProcessError"}
-)
+_LOOKUPS: Final = frozenset((
+    "KeyError", "IndexError", "AttributeError", "StopIteration", "ModuleNotFoundError",
+    "ImportError", "FileNotFoundError", "NameError", "UnboundLocalError", "HTTPError",
+    "HTTPStatusError", "Empty", "LocalEntryNotFoundError", "EntryNotFoundError",
+    "RepositoryNotFoundError", "GatedRepoError", "ConnectionError", "MaxRetryError",
+    "NewConnectionError", "ConnectTimeout", "ReadTimeout", "JSONDecodeError", "TypeError",
+    "ValidationError", "OfflineModeIsEnabled", "gaierror", "timeout", "ConnectionRefusedError",
+    "ConnectError", "SSLError", "OSError", "CalledProcessError",
+))  # fmt: skip
 """Classes whose message says little: the error raised on their account says more."""
 _TYPED: Final = ("raise", "assert", "argparse", "silent")
 _QUOTED: Final = lazy(
@@ -287,7 +267,7 @@ def assign(groups: list[Group]) -> Group | None:
         if one is cause:
             one.role = "root-cause"
             one.note = "the first error of its kind in the log" if len(own) > 1 else ""
-        elif cause is not None and one not in fatal and fatal:
+        elif cause is not None and one not in fatal and fatal and not _after(one, cause):
             one.role, one.note = (
                 "warning",
                 "a failed request or a handled error; the server went on",
@@ -295,6 +275,13 @@ def assign(groups: list[Group]) -> Group | None:
         else:
             one.role, one.note = "consequence", "came after the first error"
     return cause
+
+
+def _after(one: Group, cause: Group) -> bool:
+    """Whether a group came after the cause: by the clock where both have one, else by line."""
+    if one.time is not None and cause.time is not None and one.time != cause.time:
+        return one.time > cause.time
+    return one.line > cause.line
 
 
 def _earliest(groups: list[Group]) -> Group | None:

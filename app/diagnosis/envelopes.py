@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from app.diagnosis.dumps import DUMP
 from app.diagnosis.patterns import lazy
 
 _TEXT_KEYS: Final = (
@@ -76,6 +77,9 @@ def unwrap(text: str) -> Envelope | None:
         if isinstance(record, dict) and isinstance(record.get("result"), dict):
             return _record(record["result"])
     if "\\n" in text and any(sign in text for sign in _QUOTED_LOG):
+        sent = DUMP.search(text)
+        if sent and sent.start() < min(at for s in _QUOTED_LOG if (at := text.find(s)) >= 0):
+            return None  # the error is one that a user asked the model about
         m = _OUTER_QUOTE().match(text)
         return Envelope(_unquoted(f"{m['before']}\n{m['inside']}" if m else text))
     return None

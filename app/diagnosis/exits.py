@@ -19,6 +19,15 @@ SIGNALS: Final = {
     13: "SIGPIPE",
     15: "SIGTERM",
 }
+ENTRIES: Final = {
+    9: "process-killed",
+    11: "process-segmentation-fault",
+    7: "process-bus-error",
+    6: "process-aborted",
+}
+"""Signal → slug of the entry that explains it."""
+FAULTS: Final = {"Segmentation fault": 11, "Bus error": 7, "Aborted": 6}
+"""What Python's fault handler says → signal."""
 _SHELL: Final = 128
 """A shell reports a signal as 128 plus its number."""
 _CODE: Final = lazy(

@@ -48,7 +48,15 @@ _LOG_FACTS: Final = (
 )
 _RUNNING: Final = lazy(r"Decode batch.{0,80}?#running-req: (\d+)")
 _FIRED_UP: Final = "The server is fired up and ready to roll"
+_STAGES: Final = (
+    ("Load weight begin", "load"),
+    ("Load weight end", "pool"),
+    ("apture cuda graph begin", "capture"),
+    ("apture cuda graph end", ""),
+)
+"""What the engine says at the border of two stages, and the stage that begins; see `phases`."""
 _WORDS: Final = (
+    "Load weight", "apture cuda graph",
     "server_args", "ServerArgs", "launch_server", "serve ", "avail", "max_total", "context_len",
     "Capture", "Capturing", "Decode batch", "fired up", "bench_", "entrypoints",
 )  # fmt: skip
@@ -68,6 +76,8 @@ class Facts:
     """(line, rank, running requests) of decode batches."""
     ready_line: int | None = None
     """Where the server said that it is ready."""
+    stages: list[tuple[int, str]] = field(default_factory=list)
+    """(line, stage of the start) as the engine announces it."""
 
     def number(self, *names: str) -> int | None:
         """The first of some facts that is an integer."""
@@ -76,6 +86,10 @@ class Facts:
             if isinstance(found, int) and not isinstance(found, bool):
                 return found
         return None
+
+    def stage_before(self, line: int) -> str:
+        """The stage of the start that was announced last before a line; empty for none."""
+        return next((stage for at, stage in reversed(self.stages) if at < line), "")
 
     def running_before(self, line: int, rank: str | None) -> int | None:
         """Requests in the last decode batch that a rank printed before a line."""
@@ -116,6 +130,7 @@ def read_lines(facts: Facts, lines: Iterable[Line]) -> None:
             continue
         if _FIRED_UP in text:
             facts.ready_line = line.number
+        facts.stages += [(line.number, after) for words, after in _STAGES if words in text]
         if _SERVER_ARGS().search(text):
             for m in _ARGUMENT().finditer(text):
                 if m["value"] != "None":

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from app.diagnosis.advice import fixes_for, phase_hint
+from app.diagnosis.advice import exclusions, fixes_for, phase_hint
 from app.diagnosis.case import Case
 from app.diagnosis.causes import Draft, Group
 from app.diagnosis.engines import engine_frame
@@ -65,7 +65,7 @@ def finding_of(group: Group, case: Case) -> Finding:
         title=explained.title if explained else "",
         ranks=_ranks(group),
         occurrences=_occurrences(group),
-        not_this_if=list(explained.not_this_if) if explained else [],
+        not_this_if=exclusions(explained, case.origin.engine),
         family=explained.family or None if explained else None,
         severity=explained.severity or None if explained else None,
         raised_at=_raised_at(draft, frame),

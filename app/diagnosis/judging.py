@@ -79,12 +79,21 @@ def near(unit: Unit, record: TemplateRecord, release: int | None = None) -> floa
 
 def same_source(record: TemplateRecord, source: str) -> bool:
     """Whether the code line under a frame is (part of) the condition of a bare assert."""
-    line = dense(source).removeprefix("assert").strip("()\\,")
+    line = _condition_in(source)
     for word in ("and", "or"):
         if source.startswith(f"{word} "):
             line = line.removeprefix(word)
     condition = dense(record.condition)
     return bool(line) and (line in condition or line in condition.replace("cfg.", "self."))
+
+
+def tells(source: str) -> bool:
+    """Whether a code line shows any of an assert's condition; `assert (` does not."""
+    return bool(_condition_in(source))
+
+
+def _condition_in(source: str) -> str:
+    return dense(source).removeprefix("assert").strip("()\\,")
 
 
 def bare(error_class: str) -> str:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from app.diagnosis.engines import Origin, allowed
+from app.diagnosis.exits import ENTRIES, FAULTS
 from app.diagnosis.fit import fit, fit_squeezed, value, weight
 from app.diagnosis.index import Index, TemplateRecord
 from app.diagnosis.judging import (
@@ -28,10 +29,13 @@ from app.diagnosis.patterns import lazy
 from app.diagnosis.places import PYTHON, Places, leaf
 from app.diagnosis.sites import newest_of
 from app.diagnosis.streams import Stream
+from app.diagnosis.tracebacks import FAULT
 from app.diagnosis.units import Unit
 
 _ALTERNATIVE: Final = lazy(r"_\d$")
 
+_INNERMOST: Final = 140.0
+"""What it weighs that a message tells the cause of the one around it."""
 _LONGEST_ALIKE: Final = 4_000
 _LEAST_ALIKE: Final = 14
 """Letters and digits of fixed text that two wordings of one message share."""
@@ -124,6 +128,8 @@ class Matcher:
             placed_here = self._by_place(unit, origin)
             if found is None or (placed_here and _raises(unit, placed_here, origin.number)):
                 found = placed_here
+        if found is None and unit.error_class == FAULT:
+            found = self._signal(unit)
         if unit.kind != "said" and not _certain(unit, found):
             other = self._by_opening(unit, origin)
             if other and (found is None or not found.opens or other.score > found.score):
@@ -215,6 +221,8 @@ class Matcher:
         before = text[unit.begin : start]
         opens = not before.strip(" :") or unit.kind == "said" or _nested_class(before)
         score = weight([m[0]]) + 30.0 * named + (60.0 if opens else 0.0)
+        if "Last error:" in before:
+            score += _INNERMOST  # NCCL's frame around what really failed
         return Match(
             unit=unit,
             record=record,
@@ -270,6 +278,17 @@ class Matcher:
             if match and (best is None or match.score > best.score):
                 best = match
         return best
+
+    def _signal(self, unit: Unit) -> Match | None:
+        """The entry of the signal that Python's fault handler reports."""
+        number = next((n for words, n in FAULTS.items() if unit.message.startswith(words)), 0)
+        record = self.by_slug(ENTRIES.get(number, ""))
+        if record is None:
+            return None
+        return Match(
+            unit, record, -1, {}, (unit.begin, unit.end), _INNERMOST,
+            whole=True, opens=True, placed=False,
+        )  # fmt: skip
 
     def _by_opening(self, unit: Unit, origin: Origin) -> Match | None:
         """A message that is cut off, or that another release words a little differently."""

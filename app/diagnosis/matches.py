@@ -6,7 +6,7 @@ from typing import Any
 
 from app.diagnosis.fit import Fit, fit, value, weight
 from app.diagnosis.index import TemplateRecord
-from app.diagnosis.judging import near, placed, same_source
+from app.diagnosis.judging import near, placed, same_source, tells
 from app.diagnosis.units import Unit
 
 
@@ -43,7 +43,7 @@ def placed_match(
     close = near(unit, record, release) if here else 0.0
     wordless = weight(record.parts) == 0
     if not unit.message:
-        known = same_source(record, source) if source else close > 0
+        known = same_source(record, source) if tells(source) else close > 0
         if record.kind == "raise" and here and (not source or source.startswith("raise")):
             known = True
         if not wordless or len(record.parts) > 1 or not known:

@@ -44,9 +44,12 @@ _FUNCTIONS: Final[tuple[tuple[Phase, frozenset[str]], ...]] = (
         frozenset(
             {"load_model", "load_weights", "get_model", "create_weights", "_initialize_model"}
             | {"load_weights_and_postprocess", "process_weights_after_loading", "initialize_model"}
+            | {"commit_model_weights"}
         ),
     ),
 )
+_LOADERS: Final = ("/model_loader/",)
+"""Folders of code that runs while weights are loaded, and at no other time."""
 _HEADINGS: Final[tuple[tuple[str, Phase], ...]] = (
     ("**while weights are loaded", "load"),
     ("**when the kv cache is allocated", "pool"),
@@ -71,11 +74,14 @@ def phase_of(unit: Unit, facts: Facts) -> Phase | None:
         for phase, functions in _FUNCTIONS:
             if names & functions:
                 return phase
+        if any(part in f.file for f in unit.raised.frames for part in _LOADERS):
+            return "load"
     if facts.ready_line is not None and unit.first > facts.ready_line:
         return "run"
     if facts.running_before(unit.first, unit.rank) is not None:
         return "run"
-    return None
+    stage = facts.stage_before(unit.first)
+    return stage if stage in NAMES else None
 
 
 def fitting(fixes: list[str], phase: Phase | None) -> list[str]:

@@ -91,6 +91,19 @@ REMEDIES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
+        "exceeds the model's maximum context length",
+        (
+            (
+                "**Ask for fewer new tokens, or shorten the prompt.** Both count: `max_tokens` of"
+                " the request and the prompt must fit together."
+            ),
+            (
+                "**Allow longer ones.** `--context-length`, as far as the model's positions reach;"
+                " `--allow-auto-truncate` cuts instead of refusing."
+            ),
+        ),
+    ),
+    (
         "longer than the model's context length",
         (
             (
@@ -194,3 +207,29 @@ def remedies(message: str, condition: str = "") -> list[str]:
         if piece in small:
             return list(fixes)
     return []
+
+
+_VLLM: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    (
+        "out of memory. tried to allocate",
+        (
+            (
+                "**vLLM: leave more room beside its pool.** Lower `--gpu-memory-utilization`, which"
+                " counts weights, activations and KV cache together; or `--max-num-seqs` and"
+                " `--max-num-batched-tokens`."
+            ),
+            (
+                "**vLLM at start-up: make what is loaded smaller.** A larger"
+                " `--tensor-parallel-size`, a quantised checkpoint, a smaller `--max-model-len`, or"
+                " `--enforce-eager` to do without CUDA graphs."
+            ),
+        ),
+    ),
+)
+"""The same for errors that vLLM shares, in its own flags."""
+
+
+def foreign_remedies(message: str) -> list[str]:
+    """Advice for a message in a log of vLLM."""
+    small = message.lower()
+    return next((list(fixes) for piece, fixes in _VLLM if piece in small), [])

@@ -18,6 +18,8 @@ GRAPH_SIZES: Final = (1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 96, 11
 """Batch sizes for which CUDA graphs are usually captured."""
 _MOST_TOKENS: Final = 64
 """Tokens a request in one step of speculative decoding; more is no speculation."""
+_PER_REQUEST: Final = ("draft tokens", "steps + 1", "top-k")
+"""Quantities of which each request has so many."""
 _SMALL: Final = 16
 """A difference that an offset explains."""
 _LARGE: Final = 1024
@@ -58,6 +60,8 @@ def read(a: int, b: int, facts: Facts, *, line: int, rank: str | None) -> Readin
     terms = known(facts, line, rank)
     _speculation(a, b, facts, reading)
     if reading.hints:
+        return reading
+    if _padded(a, b, terms, facts, reading):
         return reading
     told = {n: explain(n, terms, facts) for n in (a, b)}
     for n in (a, b):
@@ -121,14 +125,14 @@ def explain(n: int, terms: list[Term], facts: Facts) -> list[str]:
         ]
     running = next((t for t in terms if t.name == "running requests"), None)
     for t in terms:
-        if t.name not in ("draft tokens", "steps + 1", "top-k") or t.value < 2 or n % t.value:  # noqa: PLR2004  # one a request is no factor
+        if t.name not in _PER_REQUEST or t.value < 2 or n % t.value:  # noqa: PLR2004  # one a request is no factor
             continue
         batch = n // t.value
         if batch == 1:
             continue
         if any(f"x {t.value} {t.name}" in w for w in ways):
             continue
-        if running and batch in graphs and batch > running.value:
+        if running and batch > running.value and _next(running.value, set(graphs)) == batch:
             ways.append(
                 f"{batch} x {t.value} {t.name}: {running.value} requests padded to the graph's"
                 f" batch of {batch}"
@@ -140,14 +144,13 @@ def explain(n: int, terms: list[Term], facts: Facts) -> list[str]:
 
 def _goes(s: Term, t: Term) -> bool:
     """Products that mean something: a batch times what each request has."""
-    per_request = {"draft tokens", "steps + 1", "top-k"}
     batch = {
         "running requests",
         "running requests at most",
         "largest graph batch",
         "batch being captured",
     }
-    return (s.name in per_request and t.name in batch) or (
+    return (s.name in _PER_REQUEST and t.name in batch) or (
         s.name == "top-k" and t.name == "steps + 1"
     )
 
@@ -199,6 +202,33 @@ def _offset(a: int, b: int, terms: list[Term], reading: Reading) -> None:
             f" exactly"
             f" {low} is too narrow; a smaller limit on request length leaves the room."
         )
+
+
+def _padded(a: int, b: int, terms: list[Term], facts: Facts, reading: Reading) -> bool:
+    """Both sizes hold one quantity for each request, one of them for a padded batch."""
+    low, high = min(a, b), max(a, b)
+    graphs = set(facts.values.get("cuda_graph_bs") or GRAPH_SIZES)
+    running = next((t.value for t in terms if t.name == "running requests"), None)
+    ways = []
+    for t in terms:
+        if t.name in _PER_REQUEST and t.value > 1 and not (low % t.value or high % t.value):
+            padded, real = high // t.value, low // t.value
+            if real not in graphs and _next(real, graphs) == padded:
+                ways.append((real != running, padded, real, t))
+    if not ways:
+        return False
+    ways.sort(key=lambda way: way[0])
+    unseen, padded, real, t = ways[0]
+    reading.params |= {"padded_batch": padded, "real_batch": real, "num_tokens_per_bs": t.value}
+    seen = "" if unseen else ", as many as the last decode batch had"
+    also = [f"{p} x {o.value} {o.name} against {r} x {o.value}" for _, p, r, o in ways[1:3]]
+    reading.hints.append(
+        f"{high} = {padded} x {t.value} against {low} = {real} x {t.value} {t.name} ({t.where}): a"
+        f" batch padded to the CUDA graph size {padded} on one side, the {real} real requests on"
+        f" the other{seen}."
+        + (f" By the numbers it may also be {'; '.join(also)}." if also else "")
+    )
+    return True
 
 
 def _ratio(a: int, b: int, facts: Facts, reading: Reading) -> None:

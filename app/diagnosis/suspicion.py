@@ -16,7 +16,7 @@ _LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _SAYS_SO: Final = lazy(
     r"\W{0,4}(?:[\w./-]{1,60}: )?(?:error|fatal|panic|failed)\b[^\n]{0,4}[: ]|.{0,80}\berror(?:"
     r" response)?"
-    r"(?: from \w{1,20})?: ",
+    r"(?: from \w{1,20})?: |.{0,60}\[(?:error|fatal|critical|E)\]",
     re.IGNORECASE,
 )
 _NOT: Final = lazy(

@@ -44,6 +44,8 @@ _SUFFIX: Final = re.compile(
     r"|Failed|Mismatch|Fault|Died|Expired|Invalid)(?:\([\w.]*\))?$"
 )
 _ANNOUNCES: Final = lazy(r"\s{0,8}(?:Exception|Error|Unhandled|Uncaught|Failed|Fatal)\b")
+FAULT: Final = "Fatal Python error"
+"""What stands in the place of a class where Python's fault handler reports a signal."""
 _FATAL: Final = lazy(r"Fatal Python error: ")
 _FAULT_BEFORE: Final = 6
 _MESSAGE_LINES: Final = 60
@@ -195,7 +197,7 @@ class Parser:
         line, m = fault
         self.rest = [i for i in self.rest if i != self._index_of(line)]
         raised = Raised(
-            error_class="Fatal Python error",
+            error_class=FAULT,
             message=[line],
             at=self._index_of(line),
             offset=m.end(),

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from app.diagnosis.dumps import DUMP
 from app.diagnosis.echoes import ECHO_WORDS
 from app.diagnosis.lines import Line
 from app.diagnosis.patterns import lazy
@@ -17,10 +18,6 @@ from app.diagnosis.tracebacks import Parser
 
 Kind = Literal["raised", "said", "http"]
 
-_DUMP: Final = re.compile(
-    r"\b(?:text|prompt|input_text|messages|content|input_ids|obj|body|query)\s?[=:]\s?['\"\[{(]"
-    r"|\bGenerateReqInput\(|\"(?:prompt|messages|content|text)\"\s?:|\b(?:Receive|Finish): obj="
-)
 _NAMED: Final = re.compile(
     r"\s{0,40}(?P<cls>(?:[A-Za-z_]\w{0,80}\.){0,10}[A-Za-z_]\w{0,120}"
     r"(?:Error|Exception|Interrupt|Exit|Failure|Expired)(?:\([\w.]{1,120}\))?)(?:: |:?$)"
@@ -144,7 +141,7 @@ def of_line(stream: Stream, index: int) -> Unit:
         index=index,
         rank=first.rank or stream.rank,
         time=first.time,
-        dump=_DUMP.search(first.text) is not None,
+        dump=DUMP.search(first.text) is not None,
     )
 
 

@@ -12,7 +12,7 @@ from app.diagnosis.places import ENGINES, MODULE, canonical, leaf
 
 _NAMED: Final = lazy(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,80}?)(?:\(\))?=(?P<value>'[^'\n]{0,300}'"
-    r"|[+-]?\d[\d.]{0,40}(?![\w.])"
+    r"|[+-]?\d[\d.]{0,40}(?![\w.-])"
     r"|True\b|False\b|None\b)"
 )
 _TOKENS: Final = lazy(r"\b(?P<name>[A-Z][a-z]{2,20}) tokens: (?P<n>\d{1,18})")
@@ -21,6 +21,8 @@ _INNER: Final = lazy(
 )
 _NONE: Final = lazy(r"'NoneType' object (?:has no attribute '(?P<attribute>\w+)'|is not)")
 _PROGRESS: Final = lazy(r"(\d+/\d+) \[")
+_LAST_ERROR: Final = lazy(r"Last error:[ ]{0,4}\n?([^\n]{1,400})")
+"""What NCCL says itself, on the line behind these words."""
 _MOST: Final = 24
 
 
@@ -65,15 +67,23 @@ def derived(draft: Draft, facts: Facts, optional: frozenset[str]) -> dict[str, A
         _deepest(draft, found)
     if draft.match and draft.match.record.condition and not draft.unit.message:
         found["condition"] = draft.match.record.condition.removeprefix("assert ")
+    _memory(draft, facts, found)
+    if asynchronous(draft.unit.text):
+        found["async"] = True
+    last = _LAST_ERROR().search(draft.unit.text) if "Last error:" in draft.unit.text else None
+    if last:
+        found["last_error"] = last[1].strip()
+    _progress(draft, facts, found)
+    return found
+
+
+def _memory(draft: Draft, facts: Facts, found: dict[str, Any]) -> None:
+    """Whose memory ran out, and what was left of it after the weights."""
     small = draft.unit.message.lower()
     if "out of memory" in small and draft.unit.rank:
         found["failing_rank"] = draft.unit.rank
     if "memory" in small and "leak" not in small and "avail_mem_after_load" in facts.values:
         found["avail_mem_after_load"] = facts.values["avail_mem_after_load"]
-    if asynchronous(draft.unit.text):
-        found["async"] = True
-    _progress(draft, facts, found)
-    return found
 
 
 def _deepest(draft: Draft, found: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from app.diagnosis.case import Case
 from app.diagnosis.causes import Group
-from app.diagnosis.exits import Exit
+from app.diagnosis.exits import ENTRIES, Exit
 from app.diagnosis.facts import Facts
 from app.diagnosis.findings import exit_params
 from app.diagnosis.patterns import lazy
@@ -13,13 +13,6 @@ from app.diagnosis.places import ENGINES, canonical
 from app.diagnosis.raised import Raised
 from app.diagnosis.result import Diagnosis, Evidence, Finding
 
-_ENTRIES: Final = {
-    9: "process-killed",
-    11: "process-segmentation-fault",
-    7: "process-bus-error",
-    6: "process-aborted",
-}
-"""Signal → slug of the entry that explains it."""
 _EXPLAINS_ITSELF: Final = frozenset({9})
 """Signals that nothing in the process could have reported: the signal is the finding."""
 COMMAND: Final = "The launch command: it says which sizes and backends were asked for."
@@ -109,12 +102,12 @@ def _after(told: Exit) -> str:
 
 
 def _fixes(told: Exit, case: Case) -> list[str]:
-    record = case.matcher.by_slug(_ENTRIES.get(told.signal or 0, ""))
+    record = case.matcher.by_slug(ENTRIES.get(told.signal or 0, ""))
     return list(record.fixes) if record else []
 
 
 def _own(told: Exit, exits: Sequence[Exit], case: Case) -> Finding:
-    record = case.matcher.by_slug(_ENTRIES.get(told.signal or 0, ""))
+    record = case.matcher.by_slug(ENTRIES.get(told.signal or 0, ""))
     same = [e for e in exits if e.signal == told.signal]
     finding = Finding(
         entry_id=record.entry_id if record else None,
@@ -154,6 +147,7 @@ def conclude(
         diagnosis.verdict = "incomplete"
         diagnosis.root_cause = None
         root.role = "consequence"
+        root = None
         diagnosis.missing.append(
             "The end of the traceback: the line with the error's class and message was cut off."
         )
