@@ -6,6 +6,7 @@
 | CACHE_DIR | wheels, unpacked wheels, compiled indexes | the user's cache folder |
 | ALLOW_RUNS | `auto`: runs from the web only for loopback; `always`; `never` | auto |
 | SITE_URL | the address that canonical links begin with | links stay relative |
+| REPOSITORY_URL | where "edit this page" and "report an issue" lead | they name the file |
 | DEFAULT_RELEASE | what `serve` scans on first start | sglang==0.5.23 |
 
 Standard library only: the command line must answer before pydantic could be imported.
@@ -37,6 +38,7 @@ class Settings:
     allow_runs: AllowRuns
     default_release: str
     site_url: str | None = None
+    repository_url: str | None = None
 
     @property
     def wheels_dir(self) -> Path:
@@ -94,4 +96,5 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         allow_runs=allow,  # type: ignore[arg-type]  # narrowed by the check above
         default_release=env.get(PREFIX + "DEFAULT_RELEASE") or "sglang==0.5.23",
         site_url=(env.get(PREFIX + "SITE_URL") or "").rstrip("/") or None,
+        repository_url=(env.get(PREFIX + "REPOSITORY_URL") or "").rstrip("/") or None,
     )

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from app.http.answers import Rendered, json_answer, moved
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
+from app.services.cursors import MOST
 from app.services.entries import entry_document
-from app.services.listing import MOST, PAGE_SIZE, ListQuery, list_errors
+from app.services.listing import PAGE_SIZE, ListQuery, list_errors
 from app.services.records import EntryDocument, SummaryPage
 from app.services.resolve import resolve
 

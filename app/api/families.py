@@ -10,8 +10,8 @@ from app.http.answers import Rendered, json_answer
 from app.http.faults import check_query
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
+from app.services.cursors import MOST
 from app.services.families import FamilyList, FamilyPage, family_list, family_page
-from app.services.listing import MOST
 
 Page = Annotated[int, Query(ge=1, le=MOST)]
 router = APIRouter(prefix="/api/families", tags=["families"])

@@ -10,9 +10,11 @@ from app.http.answers import Rendered, json_answer
 from app.http.faults import check_query
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
+from app.services.cursors import MOST
 from app.services.diff import ReleaseDiff, release_diff
 from app.services.releases import ReleaseList, ReleasePage, release_list, release_page
 
+Page = Annotated[int, Query(ge=1, le=MOST)]
 router = APIRouter(prefix="/api/releases", tags=["releases"])
 
 
@@ -30,16 +32,22 @@ async def releases(request: Request) -> Response:
 async def diff(
     request: Request,
     package: str,
+    *,
     older: Annotated[str, Query(alias="from")] = "",
     newer: Annotated[str, Query(alias="to")] = "",
+    status: str = "",
+    page: Page = 1,
 ) -> Response:
-    """What is new, moved, reworded or gone between two releases; the newest two by default."""
-    check_query(request, "from", "to")
+    """What is new, moved, reworded or gone between two releases; the newest two by default.
+
+    With `status` only that kind is listed, page by page.
+    """
+    check_query(request, "from", "to", "status", "page")
 
     def build(db: Session) -> Rendered:
-        return json_answer(release_diff(db, package, older, newer))
+        return json_answer(release_diff(db, package, older, newer, status=status, page=page))
 
-    key = ("api-diff", package, older, newer)
+    key = ("api-diff", package, older, newer, status, page)
     return await state_of(request).answers.respond(request, key, build)
 
 

@@ -4,7 +4,7 @@ Engine code is executed in a subprocess that puts a wall around itself; this pac
 bounds it from outside and reads what it says. Nothing here imports torch or an engine.
 """
 
-from app.runs.record import claims_hold, new_run_id, passed, run_row
+from app.runs.record import new_run_id, run_row
 from app.runs.requests import (
     bytecode_dir,
     place_values,
@@ -13,6 +13,7 @@ from app.runs.requests import (
     site_values,
 )
 from app.runs.sandbox import execute, from_command_line, stream
+from app.runs.verdict import claims_hold, passed
 
 __all__ = [
     "bytecode_dir",

@@ -3,29 +3,13 @@
 import secrets
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from app.models import Run, utc_now
-from reproducers.protocol import Request, Result, shows
+from app.runs.verdict import claims_hold, passed
+from reproducers.protocol import Request, Result
 
-
-def passed(result: Result, step: str, *, silent: bool = False) -> bool:
-    """Whether a run shows what it is meant to show; see `reproducers.protocol.shows`.
-
-    A run in which a stand-in was used, or that ran a slice, shows nothing. Only a silent error
-    shows by a wrong result, and it shows by nothing else.
-    """
-    if result.stand_ins_called or result.cuts:
-        return False
-    if step == "trigger" and (result.outcome == "wrong-result") != silent:
-        return False
-    return shows(
-        step,
-        outcome=result.outcome,
-        matched=result.matched,
-        guard_reached=result.guard_reached,
-        checks=result.checks,
-    )
+__all__ = ["claims_hold", "new_run_id", "passed", "run_row"]
 
 
 def run_row(
@@ -87,8 +71,3 @@ def run_row(
 def new_run_id() -> str:
     """A random id, so that a link to a run cannot be guessed."""
     return secrets.token_hex(8)
-
-
-def claims_hold(claims: list[dict[str, Any]]) -> bool:
-    """Whether everything that the page claims of its own code was so."""
-    return all(c.get("ok") is True for c in claims)

@@ -7,13 +7,14 @@ from typing import NamedTuple
 import sqlalchemy
 from sqlmodel import Session, col, select
 
-from app.exceptions import BadInputError, CannotTellError
+from app.exceptions import BadInputError, CannotTellError, NotFoundError
 from app.models import Change, Entry, Public, Release, Site
 from app.services.history import main_site, releases_of
 from app.services.listing import find_release, summaries
 from app.services.records import Summary
 
 SHOWN = 60
+LISTED = ("new", "gone", "moved", "reworded")
 BATCH = 5_000
 
 
@@ -61,15 +62,36 @@ class ReleaseDiff(Public):
     moved: list[Moved]
     shown: int = SHOWN
     """How many of each kind are listed at most; `counts` are exact."""
+    status: str = ""
+    """The one kind that is listed; all if empty."""
+    page: int = 1
+    pages: int = 1
+    """Of that kind."""
 
 
-def release_diff(db: Session, package: str, older: str = "", newer: str = "") -> ReleaseDiff:
+def release_diff(
+    db: Session, package: str, older: str = "", newer: str = "", *, status: str = "", page: int = 1
+) -> ReleaseDiff:
     """Compare two releases; the newest two where none is named.
+
+    Args:
+        db: the open session.
+        package: whose releases.
+        older: version of the older one.
+        newer: version of the newer one.
+        status: list only this kind (new, gone, moved, reworded), page by page.
+        page: which page of it, from 1.
 
     Raises:
         NoSuchReleaseError: one of them is not in the catalog.
         CannotTellError: fewer than two releases are scanned and none was named.
+        BadInputError: a status that is none, a page below 1, releases the wrong way round.
+        NotFoundError: the page is behind the last one.
     """
+    if status and status not in LISTED:
+        raise BadInputError(f"status is {status!r}; it takes {', '.join(LISTED)}.")
+    if page < 1 or (page > 1 and not status):
+        raise BadInputError(f"page is {page}; pages go from 1, of one status.")
     releases = releases_of(db, package)
     if (not older or not newer) and len(releases) < 2:  # noqa: PLR2004  # a pair
         known = ", ".join(r.version for r in releases) or "none"
@@ -91,22 +113,31 @@ def release_diff(db: Session, package: str, older: str = "", newer: str = "") ->
     gone = [i for i in old if i not in new and i not in older_words]
     fresh = [i for i in new if i not in old and i not in rewritten]
     moved = [i for i in new if i in old and i in on_the_way and i not in rewritten]
+    kinds: dict[str, list[str]] = {
+        "new": fresh, "gone": gone, "reworded": list(rewritten), "moved": moved,
+    }  # fmt: skip
+    counts = {name: len(ids) for name, ids in kinds.items()}
+    both = sum(1 for i in new if i in old and i not in rewritten)
+    pages = max(1, -(-counts[status] // SHOWN)) if status else 1
+    if page > pages:
+        raise NotFoundError(f"There is no page {page:,}: this list has {pages:,}.")
+
+    def listed(kind: str) -> list[Entry]:
+        return _entries(db, kinds[kind], page) if status in ("", kind) else []
+
     return ReleaseDiff(
         package=package,
         older=first.version,
         newer=last.version,
         versions=[release.version for release in releases],
-        counts={
-            "new": len(fresh),
-            "gone": len(gone),
-            "reworded": len(rewritten),
-            "moved": len(moved),
-            "same": len([i for i in new if i in old and i not in rewritten]) - len(moved),
-        },
-        new=summaries(db, _entries(db, fresh), last),
-        gone=summaries(db, _entries(db, gone), first),
-        reworded=_pairs(db, rewritten, first, last),
-        moved=_moved(db, moved, old, new),
+        counts={**counts, "same": both - len(moved)},
+        new=summaries(db, listed("new"), last),
+        gone=summaries(db, listed("gone"), first),
+        reworded=_pairs(db, listed("reworded"), rewritten, first, last),
+        moved=_moved(listed("moved"), old, new),
+        status=status,
+        page=page,
+        pages=pages,
     )
 
 
@@ -161,22 +192,26 @@ def _origins(
     return origin, moved
 
 
-def _entries(db: Session, ids: Iterable[str]) -> list[Entry]:
-    """The entries of some ids that are shown: the most telling ones."""
+def _entries(db: Session, ids: Iterable[str], page: int = 1) -> list[Entry]:
+    """The entries of some ids that a page shows, the most telling ones first."""
     columns = (Entry.id, Entry.explained, Entry.template, Entry.error_type)
     rows: list[tuple[bool, bool, bool, str, str]] = []
     for batch in batched(ids, BATCH):
         found = db.execute(sqlalchemy.select(*map(col, columns)).where(col(Entry.id).in_(batch)))
         rows += [(not r[1], not r[2], r[3] == "log", r[2], r[0]) for r in found]
-    shown = [row[-1] for row in sorted(rows)[:SHOWN]]
+    shown = [row[-1] for row in sorted(rows)[(page - 1) * SHOWN : page * SHOWN]]
     entries = {e.id: e for e in db.exec(select(Entry).where(col(Entry.id).in_(shown)))}
     return [entries[i] for i in shown]
 
 
 def _pairs(
-    db: Session, rewritten: Mapping[str, str | None], first: Release, last: Release
+    db: Session,
+    entries: list[Entry],
+    rewritten: Mapping[str, str | None],
+    first: Release,
+    last: Release,
 ) -> list[Rewritten]:
-    after = summaries(db, _entries(db, rewritten), last)
+    after = summaries(db, entries, last)
     older = select(Entry).where(col(Entry.id).in_([rewritten[row.id] for row in after]))
     before = {row.id: row for row in summaries(db, list(db.exec(older)), first)}
     return [
@@ -187,10 +222,10 @@ def _pairs(
 
 
 def _moved(
-    db: Session, ids: list[str], old: dict[str, list[Spot]], new: dict[str, list[Spot]]
+    entries: list[Entry], old: dict[str, list[Spot]], new: dict[str, list[Spot]]
 ) -> list[Moved]:
     rows = []
-    for entry in _entries(db, ids):
+    for entry in entries:
         there = old[entry.id][0]
         here = main_site(new[entry.id], there)
         rows.append(

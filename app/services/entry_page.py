@@ -1,15 +1,15 @@
 """The entry page as facts: the record, and what a reader sees first, worked out from it."""
 
-from typing import Any
-
 from packaging.version import InvalidVersion, Version
 
 from app.models import Public
+from app.services.entry_code import Snippet, Solution, example_of, snippets_of, solutions_of
 from app.services.evidence import executed_on, subject_order
 from app.services.records import EntryRecord, HistoryStep, RunRecord
 
 TO = "\N{EN DASH}"
 _SHOWN_LINES = 4
+_NAMED = 3
 _RESULTS = {
     "returned": "does not raise",
     "wrong-result": "wrong result",
@@ -45,26 +45,6 @@ class Matrix(Public):
     rows: list[MatrixRow]
 
 
-class SnippetClaim(Public):
-    """One input that a curated snippet was run on."""
-
-    input: Any = None
-    expected: Any = None
-    got: Any = None
-    ok: bool
-
-
-class Snippet(Public):
-    """A piece of defensive code and what running it showed."""
-
-    heading: str
-    about: str
-    code: str
-    claims: list[SnippetClaim]
-    subject: str | None = None
-    run_id: str | None = None
-
-
 class HistoryRow(Public):
     """Neighbouring releases in which nothing but the line changed."""
 
@@ -92,6 +72,9 @@ class EntryPage(Public):
     trigger: RunRecord | None
     """The newest release's trigger run."""
     fix: RunRecord | None
+    differing: list[str]
+    """Names of the values that trigger and fix recorded differently: what the fix changed."""
+    solutions: list[Solution]
     example: list[Snippet]
     """Broken and fixed, if there are such."""
     snippets: list[Snippet]
@@ -112,11 +95,13 @@ def entry_page(record: EntryRecord) -> EntryPage:
         gone_in=last.version if last and last.status == "gone" else None,
         verified=verified,
         verified_span=version_list([name.partition("==")[2] or name for name in verified]),
+        differing=differing(trigger, fix),
+        solutions=solutions_of(record),
         matrix=_matrix(record),
         trigger=trigger,
         fix=fix,
-        example=_example(record),
-        snippets=_snippets(record),
+        example=example_of(record),
+        snippets=snippets_of(record),
         changes=_changes(record.history),
         devices=sorted({run.device for run in record.evidence}),
     )
@@ -130,8 +115,21 @@ def version_span(versions: list[str]) -> str:
 
 
 def version_list(versions: list[str]) -> str:
-    """Every version by name: a dash would claim those between, on which nothing was run."""
-    return ", ".join(versions)
+    """Every version by name, or the newest and how many more.
+
+    A dash from first to last would claim those between, on which perhaps nothing was run.
+    """
+    if len(versions) <= _NAMED:
+        return ", ".join(versions)
+    newest = next((v for v in reversed(versions) if v[:1].isdigit()), versions[-1])
+    return f"{newest} and {len(versions) - 1} more"
+
+
+def differing(trigger: RunRecord | None, fix: RunRecord | None) -> list[str]:
+    """Names of the values that two runs both recorded, and recorded differently."""
+    if trigger is None or fix is None:
+        return []
+    return [n for n, v in trigger.values.items() if n in fix.values and fix.values[n] != v]
 
 
 def _verified(evidence: list[RunRecord]) -> list[str]:
@@ -198,41 +196,6 @@ def short_heads(subjects: list[str]) -> list[str]:
         heads.append(f".{end}" if front and front == series else version)
         series = front
     return heads
-
-
-def _snippets(record: EntryRecord) -> list[Snippet]:
-    wanted = (
-        ("Validation code", "Check before you call", record.validation_code),
-        ("Type guard", "Ask whether it fits", record.type_guard),
-        ("Try and except", "Catch this one and nothing else", record.try_catch_pattern),
-    )
-    return [_snippet(record, heading, about, code) for heading, about, code in wanted if code]
-
-
-def _example(record: EntryRecord) -> list[Snippet]:
-    """The broken and the fixed code."""
-    example = record.example_fix
-    if example is None:
-        return []
-    return [
-        _snippet(record, "Example fix (broken)", "Broken", example.broken),
-        _snippet(record, "Example fix (fixed)", "Fixed", example.fixed),
-    ]
-
-
-def _snippet(record: EntryRecord, heading: str, about: str, code: str) -> Snippet:
-    """A piece of code with what the newest run of it showed."""
-    newest = sorted(record.evidence, key=lambda run: subject_order(run.subject), reverse=True)
-    run = next((r for r in newest if any(c.get("section") == heading for c in r.claims)), None)
-    claims = [c for c in run.claims if c.get("section") == heading] if run else []
-    return Snippet(
-        heading=heading,
-        about=about,
-        code=code,
-        claims=[SnippetClaim.model_validate({**c, "ok": bool(c.get("ok"))}) for c in claims],
-        subject=run.subject if run else None,
-        run_id=run.id if run else None,
-    )
 
 
 def _changes(history: list[HistoryStep]) -> list[HistoryRow]:

@@ -1,9 +1,5 @@
 """Which errors are there: filters, pages, and an opaque cursor for programs."""
 
-import base64
-import hashlib
-import json
-
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, and_, case, func
 from sqlmodel import Session, col, select
@@ -14,6 +10,8 @@ from app.models import Alias, Change, Entry, Explanation, Release, Site
 from app.search import Filters, search
 from app.search.filters import CHANGES
 from app.search.store import older
+from app.services.areas import in_area
+from app.services.cursors import MOST, read_cursor, write_cursor
 from app.services.entries import dataset_version
 from app.services.evidence import executed_ids
 from app.services.filters import check_filters
@@ -26,7 +24,6 @@ from app.wheels import parse_release
 
 PAGE_SIZE = 50
 MAX_LIMIT = 200
-MOST = 1_000_000_000
 MOST_SEARCHED = 1_000_000
 """The catalog has fewer entries; the search makes room for as many hits as are skipped."""
 _MOST_WORDS = 20
@@ -46,6 +43,8 @@ class ListQuery(BaseModel):
     family: str = ""
     status: str = ""
     """What happened in the release, or `explained`, or `executed`."""
+    area: str = ""
+    """A part of the package as the heat map of releases names it: `srt/layers`."""
 
     page: int = Field(default=1, le=MOST)
 
@@ -54,6 +53,7 @@ class ListQuery(BaseModel):
         named = {
             "q": self.q, "package": self.package, "release": self.release,
             "class": self.error_class, "family": self.family, "status": self.status,
+            "area": self.area,
         }  # fmt: skip
         return {key: value for key, value in named.items() if value}
 
@@ -89,7 +89,8 @@ def list_errors(
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise BadInputError(f"status is {query.status!r}; it takes {', '.join(STATUSES)}.{meant}")
     check_filters(db, package=query.package, error_class=query.error_class, family=query.family)
-    offset = (query.page - 1) * limit if cursor is None else _read_cursor(cursor, query)
+    filters = query.filters()
+    offset = (query.page - 1) * limit if cursor is None else read_cursor(cursor, filters)
     release = _release(db, query)
     if query.q.strip():
         offset = min(offset, MOST_SEARCHED)
@@ -107,7 +108,7 @@ def list_errors(
     more = rows and offset + len(rows) < total
     return SummaryPage(
         records=summaries(db, rows, None if query.status == "gone" else release),
-        next=_write_cursor(offset + len(rows), query) if more else None,
+        next=write_cursor(offset + len(rows), filters) if more else None,
         total=total,
         dataset_version=dataset_version(db),
     )
@@ -133,16 +134,17 @@ def _searched(
     settings: Settings | None,
 ) -> tuple[list[Entry], int]:
     """The best matches of some words or of a pasted message."""
-    executed = None
-    if query.status == "executed":
-        executed = sorted(executed_ids(db))
+    only = sorted(executed_ids(db)) if query.status == "executed" else None
+    if query.area:
+        here = set(db.exec(select(Entry.id).where(_in_area(query, release))))
+        only = sorted(here if only is None else here & set(only))
     filters = Filters(
         package=query.package,
         release=f"{release.package}=={release.version}" if release else "",
         error_class=query.error_class,
         family=query.family,
         status="" if query.status == "executed" else query.status,
-        ids=executed,
+        ids=only,
     )
     settings = settings or load_settings()
     if deferred(db, settings):
@@ -269,6 +271,8 @@ def _conditions(
         found.append(and_(col(Entry.explained)))
     if query.status == "executed":
         found.append(col(Entry.id).in_(sorted(executed_ids(db))))
+    if query.area:
+        found.append(_in_area(query, release))
     if release is not None:
         changed = query.status in CHANGES
         found.append(_changed(query.status, release) if changed else _in_release(release))
@@ -279,6 +283,17 @@ def _conditions(
 
 def _in_release(release: Release) -> ColumnElement[bool]:
     here = select(Site.id).where(Site.entry_id == Entry.id, Site.release_id == release.id)
+    return here.exists()
+
+
+def _in_area(query: ListQuery, release: Release | None) -> ColumnElement[bool]:
+    """A place of the entry is in a part of the package; see `app.services.areas.area_of`."""
+    package = release.package if release else query.package or "sglang"
+    here = select(Site.id).where(
+        Site.entry_id == Entry.id, *in_area(col(Site.file), package, query.area)
+    )
+    if release is not None:
+        here = here.where(Site.release_id == release.id)
     return here.exists()
 
 
@@ -311,31 +326,3 @@ def _ordered(conditions: list[ColumnElement[bool]]) -> SelectOfScalar[Entry]:
             col(Entry.id),
         )
     )
-
-
-def _fingerprint(query: ListQuery) -> str:
-    return hashlib.sha256(json.dumps(query.filters(), sort_keys=True).encode()).hexdigest()[:8]
-
-
-def _write_cursor(offset: int, query: ListQuery) -> str:
-    raw = f"1:{offset}:{_fingerprint(query)}".encode()
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
-
-
-def _read_cursor(cursor: str, query: ListQuery) -> int:
-    try:
-        raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-    except ValueError:
-        raw = ""
-    offset = raw.removeprefix("1:").removesuffix(f":{_fingerprint(query)}")
-    if (
-        raw != f"1:{offset}:{_fingerprint(query)}"
-        or not offset.isdecimal()
-        or len(offset) > len(str(MOST))
-        or cursor != _write_cursor(int(offset), query)  # base64 is read past what is none
-    ):
-        raise BadInputError(
-            "The cursor does not belong to this list: take `next` of the page before, "
-            "with the same filters."
-        )
-    return int(offset)

@@ -9,6 +9,7 @@ from sqlalchemy import case
 from sqlmodel import Session, col, func, select
 
 from app.models import Change, Entry, Public, Release, ReleaseBase, Site
+from app.services.areas import errors_by_area
 from app.services.listing import find_release, summaries
 from app.services.records import Summary
 from app.settings import Settings
@@ -26,7 +27,7 @@ class ReleaseRow(ReleaseBase, Public):
 
 
 class Area(Public):
-    """A part of a package and its number of sites in each release."""
+    """A part of a package and its number of errors in each release."""
 
     name: str
     counts: list[int]
@@ -69,19 +70,13 @@ class ReleasePage(Public):
     scanned_at: datetime
 
 
-def area_of(file: str) -> str:
-    """The part of a package a file belongs to: `srt/layers` of `sglang/srt/layers/x/y.py`."""
-    folders = file.split("/")[1:-1]
-    return "/".join(folders[:2]) or "(top)"
-
-
 def release_list(db: Session) -> ReleaseList:
     """All scanned releases, with the heat map of each package."""
     found: dict[str, list[Release]] = defaultdict(list)
     for release in db.exec(select(Release).order_by(Release.package, col(Release.ordinal))):
         found[release.package].append(release)
     changes = _change_counts(db)
-    heat = _heat(db)
+    heat = errors_by_area(db)
     packages = []
     for package, releases in found.items():
         total: Counter[str] = Counter()
@@ -113,13 +108,7 @@ def release_page(db: Session, package: str, version: str) -> ReleasePage:
         db.exec(select(Release).where(Release.package == package).order_by(col(Release.ordinal)))
     )
     at = next(i for i, r in enumerate(around) if r.id == release.id)
-    files = db.exec(
-        select(Site.file, func.count()).where(Site.release_id == release.id).group_by(Site.file)
-    )
-    areas: Counter[str] = Counter()
-    for file, count in files:
-        areas[area_of(file)] += count
-    number = func.count()
+    number = func.count(col(Site.entry_id).distinct())
     classes = db.exec(
         select(Site.error_class, number)
         .where(Site.release_id == release.id)
@@ -127,6 +116,7 @@ def release_page(db: Session, package: str, version: str) -> ReleasePage:
         .order_by(number.desc(), col(Site.error_class))
         .limit(AREAS)
     )
+    areas = errors_by_area(db, [release.id or 0]).get(release.id or 0, Counter())
     return ReleasePage(
         release=_row(release, _change_counts(db, release)),
         previous=around[at - 1].version if at else None,
@@ -189,15 +179,3 @@ def _change_counts(db: Session, release: Release | None = None) -> dict[int, dic
     for release_id, status, count in db.exec(wanted):
         found[release_id][status] = count
     return dict(found)
-
-
-def _heat(db: Session) -> dict[int, Counter[str]]:
-    rows = db.exec(
-        select(Site.release_id, Site.file, func.count()).group_by(
-            col(Site.release_id), col(Site.file)
-        )
-    )
-    heat: dict[int, Counter[str]] = defaultdict(Counter)
-    for release_id, file, count in rows:
-        heat[release_id][area_of(file)] += count
-    return dict(heat)

@@ -4,6 +4,7 @@ from sqlmodel import Session
 
 from app.exceptions import NotFoundError
 from app.models import Entry, Public, Run
+from app.services.entry_page import differing
 from app.services.records import RunRecord
 
 
@@ -26,6 +27,14 @@ class RunPage(Public):
         """Trigger first."""
         both = [self.run, *([self.other] if self.other else [])]
         return sorted(both, key=lambda run: run.step != "trigger")
+
+    @property
+    def differing(self) -> list[str]:
+        """Names of the values that trigger and fix recorded differently."""
+        if self.other is None:
+            return []
+        trigger, fix = self.cards
+        return differing(trigger, fix)
 
 
 def find_run(db: Session, run_id: str) -> Run:

@@ -9,12 +9,12 @@ from starlette.responses import Response
 from app.http.answers import HTML, Rendered, answer, rendered
 from app.http.faults import check_query
 from app.http.state import state_of
+from app.services.cursors import MOST
 from app.services.diff import release_diff
 from app.services.families import family_list, family_page
-from app.services.listing import MOST
 from app.services.releases import release_list, release_page
 from app.services.scanning import scan_state
-from app.web.render import render
+from app.web.render import render, site_address
 
 Page = Annotated[int, Query(ge=1, le=MOST)]
 router = APIRouter(include_in_schema=False)
@@ -23,9 +23,10 @@ router = APIRouter(include_in_schema=False)
 @router.get("/families")
 async def families(request: Request) -> Response:
     """All failure classes."""
+    site = site_address(state_of(request).settings)
 
     def build(db: Session) -> Rendered:
-        return rendered(render("families.html", found=family_list(db)), HTML)
+        return rendered(render("families.html", found=family_list(db), site=site), HTML)
 
     return await state_of(request).answers.respond(request, "families", build)
 
@@ -35,8 +36,11 @@ async def family(request: Request, tag: str, page: Page = 1) -> Response:
     """One failure class."""
     check_query(request, "page")
 
+    site = site_address(state_of(request).settings)
+
     def build(db: Session) -> Rendered:
-        return rendered(render("family.html", found=family_page(db, tag, page=page)), HTML)
+        found = family_page(db, tag, page=page)
+        return rendered(render("family.html", found=found, site=site), HTML)
 
     return await state_of(request).answers.respond(request, ("family", tag, page), build)
 
@@ -47,8 +51,10 @@ async def releases(request: Request) -> Response:
     state = state_of(request)
     scan = scan_state(state.settings)
 
+    site = site_address(state_of(request).settings)
+
     def build(db: Session) -> Rendered:
-        return rendered(render("releases.html", found=release_list(db), scan=scan), HTML)
+        return rendered(render("releases.html", found=release_list(db), scan=scan, site=site), HTML)
 
     return answer(request, await state.answers.get(("releases", scan), build))
 
@@ -57,25 +63,33 @@ async def releases(request: Request) -> Response:
 async def diff(
     request: Request,
     package: str,
+    *,
     older: Annotated[str, Query(alias="from")] = "",
     newer: Annotated[str, Query(alias="to")] = "",
+    status: str = "",
+    page: Page = 1,
 ) -> Response:
     """The difference of two releases."""
-    check_query(request, "from", "to")
+    check_query(request, "from", "to", "status", "page")
+
+    site = site_address(state_of(request).settings)
 
     def build(db: Session) -> Rendered:
-        return rendered(render("diff.html", found=release_diff(db, package, older, newer)), HTML)
+        found = release_diff(db, package, older, newer, status=status, page=page)
+        return rendered(render("diff.html", found=found, site=site), HTML)
 
-    key = ("diff", package, older, newer)
+    key = ("diff", package, older, newer, status, page)
     return await state_of(request).answers.respond(request, key, build)
 
 
 @router.get("/releases/{package}/{version}")
 async def release(request: Request, package: str, version: str) -> Response:
     """One scanned release."""
+    site = site_address(state_of(request).settings)
 
     def build(db: Session) -> Rendered:
-        return rendered(render("release.html", found=release_page(db, package, version)), HTML)
+        found = release_page(db, package, version)
+        return rendered(render("release.html", found=found, site=site), HTML)
 
     key = ("release", package, version)
     return await state_of(request).answers.respond(request, key, build)

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request
 from sqlmodel import Session
 from starlette.responses import Response
 
-from app.exceptions import NotFoundError
 from app.http.answers import HTML, MARKDOWN, Rendered, moved, rendered
 from app.http.state import state_of
 from app.models import Entry
@@ -17,9 +16,10 @@ from app.services.entry_page import EntryPage, entry_page
 from app.services.facets import facets_of
 from app.services.families import family_advice
 from app.services.listing import ListQuery, list_errors
-from app.services.reproducers import find_reproducer
 from app.services.resolve import resolve
+from app.services.single_file import single_file
 from app.settings import Settings
+from app.web.links import edit_file, edit_link, entry_report, report_link
 from app.web.render import render, site_address
 
 Builder = Callable[[Session, Entry, Settings], Rendered]
@@ -34,7 +34,14 @@ async def errors(request: Request, query: Annotated[ListQuery, Query()]) -> Resp
     def build(db: Session) -> Rendered:
         found = list_errors(db, query, settings=state.settings)
         facets = facets_of(db)
-        return rendered(render("errors.html", query=query, found=found, facets=facets), HTML)
+        html = render(
+            "errors.html",
+            query=query,
+            found=found,
+            facets=facets,
+            site=site_address(state.settings),
+        )
+        return rendered(html, HTML)
 
     return await state.answers.respond(request, ("errors", query.model_dump_json()), build)
 
@@ -47,7 +54,7 @@ async def entry_markdown(request: Request, key: str) -> Response:
 
 @router.get("/errors/{key}.py")
 async def entry_reproducer(request: Request, key: str) -> Response:
-    """The source of an entry's hand-written reproducer."""
+    """An entry's hand-written reproducer as one file that runs with nothing but Python and pip."""
     return await _entry(request, key, ".py", _source)
 
 
@@ -86,16 +93,19 @@ def _facts(db: Session, page: EntryPage, settings: Settings) -> dict[str, object
     record = page.record
     why = record.documentation.removeprefix(record.meaning).strip()
     advice = None if record.explained else family_advice(record.background_tag)
+    dataset = dataset_version(db)
+    report = entry_report(page, dataset)
     return {
-        "dataset": dataset_version(db),
+        "dataset": dataset,
         "site": site_address(settings),
         "why": why,
         "advice": advice,
+        "edit_file": edit_file(page),
+        "edit_link": edit_link(page, settings),
+        "report": report,
+        "report_link": report_link(f"Page of {record.slug or record.id}", report, settings),
     }
 
 
-def _source(_db: Session, found: Entry, _settings: Settings) -> Rendered:
-    file = find_reproducer(found.slug)
-    if file is None:
-        raise NotFoundError(f"{found.slug or found.id} has no hand-written reproducer.")
-    return rendered(file.source, "text/x-python; charset=utf-8")
+def _source(db: Session, found: Entry, settings: Settings) -> Rendered:
+    return rendered(single_file(db, found, settings), "text/x-python; charset=utf-8")

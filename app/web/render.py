@@ -19,9 +19,13 @@ from app.knowledge.markdown import (
     plain_text,
 )
 from app.scanner.templates import Hole, parse
+from app.services.series import is_series, plots_of
 from app.settings import PROJECT_ROOT, TEMPLATES_DIR, Settings
+from app.web.plots import bars, line_plot, number
 
 STATIC_DIR = TEMPLATES_DIR / "static"
+_LONG_HOLE = 36
+"""Characters of a hole's expression in a list; the entry's own page has all of them."""
 SEVERITIES = {
     "stops-server": "stops the server",
     "refused-at-launch": "refused at launch",
@@ -76,10 +80,16 @@ def environment() -> Environment:
         "segment": lambda text: quote(text, safe=""),
         "shape": shown_value,
         "words_of": words_of,
+        "short_words": lambda row: words_of(row, longest=_LONG_HOLE),
+        "plots": plots_of,
+        "single_values": lambda values: {k: v for k, v in values.items() if not is_series(v)},
+        "figure": figure,
+        "max_or_zero": lambda numbers: max(numbers, default=0),
+        "bar_units": bar_units,
         "leaf": lambda path: path.rpartition("/")[2],
         "guard": lambda kind: _GUARDS.get(kind, kind),
     }
-    env.globals |= {"asset": asset_url, "json_ld": json_ld}
+    env.globals |= {"asset": asset_url, "json_ld": json_ld, "line_plot": line_plot, "bars": bars}
     return env
 
 
@@ -88,8 +98,8 @@ def render(template: str, **facts: Any) -> str:
     return environment().get_template(template).render(**facts)
 
 
-def message_html(template: str) -> Markup:
-    """A message with its holes marked."""
+def message_html(template: str, longest: int | None = None) -> Markup:
+    """A message with its holes marked; expressions longer than `longest` are cut."""
     try:
         parts = parse(template)
     except ValueError:
@@ -97,9 +107,10 @@ def message_html(template: str) -> Markup:
     out = Markup()
     for part in parts:
         if isinstance(part, Hole):
-            out += (
-                Markup('<span class="hole">{%s}</span>') % part.expr.strip()
-            )  # Markup escapes with %
+            expr = part.expr.strip()
+            if longest is not None and len(expr) > longest:
+                expr = f"{expr[: longest - 1]}…"
+            out += Markup('<span class="hole">{%s}</span>') % expr  # Markup escapes with %
         else:
             out += part
     return out
@@ -119,10 +130,10 @@ def options(values: list[Any]) -> list[tuple[str, str]]:
     return [(v, v) if isinstance(v, str) else (v.value, f"{v.value} ({v.count:,})") for v in values]
 
 
-def words_of(row: Any) -> Markup:
+def words_of(row: Any, longest: int | None = None) -> Markup:
     """What an entry says: its message, or the condition that stands in for one."""
     if row.error_message.strip():
-        return message_html(row.error_message)
+        return message_html(row.error_message, longest)
     if row.condition:
         return Markup('<code class="stands-in">{}</code>').format(row.condition)
     return Markup('<i class="dim">no message</i>')
@@ -134,6 +145,18 @@ def shown_value(value: Any) -> str:
         return f"{value:.4g}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= 300 else text[:297] + "…"  # noqa: PLR2004  # a line, not a dump
+
+
+def bar_units(share: float | list[float]) -> Any:
+    """A share as a whole number for the height of a bar."""
+    if isinstance(share, list):
+        return [bar_units(one) for one in share]
+    return round(share * 100_000)
+
+
+def figure(value: float | None) -> str:
+    """A number in a plot's table."""
+    return "" if value is None else number(value)
 
 
 def day(when: datetime | str | None) -> str:

@@ -17,6 +17,7 @@ from app.services.reproducers import find_reproducer
 from app.services.run_records import RunPage, run_page
 from app.services.run_start import Wanted
 from app.settings import Settings
+from app.web.links import report_link, run_report
 from app.web.render import render
 
 router = APIRouter(include_in_schema=False)
@@ -58,7 +59,16 @@ async def cards(request: Request, run_id: str) -> Response:
 def _page(settings: Settings, run_id: str, template: str) -> Rendered:
     with session(settings) as db:
         page = run_page(db, run_id)
-    return rendered(render(template, page=page, code=_code(page)), HTML)
+    report = run_report(page)
+    title = f"{page.slug}: {page.run.step} on {page.run.subject}"
+    html = render(
+        template,
+        page=page,
+        code=_code(page),
+        report=report,
+        report_link=report_link(title, report, settings),
+    )
+    return rendered(html, HTML)
 
 
 def _code(page: RunPage) -> dict[str, str]:

@@ -1,9 +1,12 @@
-// What pages can do beyond HTML: copy, jump to the search box, and stream a run into the page.
+// What pages can do beyond HTML and htmx: copy, the keyboard, and a run streamed into the page.
 // Every page works without this file.
 "use strict";
 
+const COPIED = ".fix pre, .fixes pre, details > pre, .pair pre, pre[data-copy]";
+
+// The room for a button is kept by the style sheet, so that nothing moves when it comes.
 function copyButtons(root) {
-  for (const pre of root.querySelectorAll(".fix pre, .fixes pre, details > pre, .pair pre, pre[data-copy]")) {
+  for (const pre of root.querySelectorAll(COPIED)) {
     if (pre.parentElement.classList.contains("holds-copy")) continue;
     const holder = document.createElement("div");
     holder.className = "holds-copy";
@@ -17,7 +20,15 @@ function copyButtons(root) {
       button.textContent = "Copied";
       setTimeout(() => { button.textContent = "Copy"; }, 1600);
     });
-    holder.append(button, pre);
+    holder.append(pre, button);
+  }
+}
+
+// A region that can be scrolled can be reached by keyboard; one that cannot is no stop on the way.
+function scrollable(root) {
+  for (const region of root.querySelectorAll("pre, .log")) {
+    const over = region.scrollWidth > region.clientWidth + 1 || region.scrollHeight > region.clientHeight + 1;
+    if (over && !region.hasAttribute("tabindex")) region.tabIndex = 0;
   }
 }
 
@@ -43,83 +54,52 @@ function searchKey() {
   });
 }
 
-// Results while one types; arrows choose, Enter opens, Escape closes.
-function suggest(box, list, seen) {
-  let newest = 0;
+// Results while one types come through htmx; here: arrows choose, Enter opens, Escape closes.
+const SENT = 20000; // characters of a long text that are asked about while it is typed
+
+function suggest(box) {
+  const list = document.getElementById(box.dataset.suggest);
   let chosen = -1;
-  let timer;
-  const links = () => [...list.querySelectorAll("a")];
-  const close = () => { list.hidden = true; chosen = -1; box.removeAttribute("aria-activedescendant"); };
-  box.setAttribute("aria-controls", list.id);
-  box.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(ask, 90);
-  });
-  async function ask() {
-    const mine = ++newest;
-    const text = box.value;
-    if (text.trim().length < 2) { close(); if (seen) seen.textContent = ""; return; }
-    const answer = await fetch("/api/ask", { method: "POST", headers: { "Content-Type": "text/plain" }, body: text.slice(0, 200000) });
-    if (mine !== newest || !answer.ok) return;
-    const found = await answer.json();
-    if (seen) seen.textContent = found.said;
-    list.replaceChildren(...found.records.map(hit));
-    list.hidden = found.records.length === 0;
-    chosen = -1;
-  }
-  box.addEventListener("keydown", (event) => {
+  const links = () => [...list.querySelectorAll("[role=option]")];
+  const choose = (index) => {
     const all = links();
-    if (event.key === "Escape") close();
-    if (list.hidden || !all.length) return;
-    const several = box.tagName === "TEXTAREA" && box.value.includes("\n");
-    if ((event.key === "ArrowDown" || event.key === "ArrowUp") && !several) {
+    chosen = all.length ? (index + all.length) % all.length : -1;
+    all.forEach((link, i) => {
+      link.classList.toggle("chosen", i === chosen);
+      link.setAttribute("aria-selected", String(i === chosen));
+    });
+    if (chosen < 0) { box.removeAttribute("aria-activedescendant"); return; }
+    box.setAttribute("aria-activedescendant", all[chosen].id);
+    all[chosen].scrollIntoView({ block: "nearest" });
+  };
+  const close = () => { list.replaceChildren(); choose(0); told(); };
+  const told = () => { if (box.hasAttribute("role")) box.setAttribute("aria-expanded", String(links().length > 0)); };
+  box.setAttribute("aria-autocomplete", "list");
+  box.setAttribute("aria-controls", list.id);
+  if (box.tagName === "INPUT") { box.setAttribute("role", "combobox"); told(); }
+  box.addEventListener("htmx:config:request", (event) => {
+    const body = event.detail.ctx.request.body;
+    body.set(box.name, box.value.slice(0, SENT));
+  });
+  box.addEventListener("htmx:after:swap", () => { chosen = -1; box.removeAttribute("aria-activedescendant"); told(); });
+  box.addEventListener("keydown", (event) => {
+    const many = box.tagName === "TEXTAREA" && box.value.includes("\n");
+    if (event.key === "Escape") { close(); return; }
+    if ((event.key === "ArrowDown" || event.key === "ArrowUp") && !many && links().length) {
       event.preventDefault();
-      const step = event.key === "ArrowDown" ? 1 : -1;
-      chosen = (chosen + step + all.length + 1) % (all.length + 1);
-      if (chosen === all.length) chosen = step > 0 ? 0 : all.length - 1;
-      all.forEach((link, i) => link.classList.toggle("chosen", i === chosen));
-      box.setAttribute("aria-activedescendant", all[chosen].id);
-      all[chosen].scrollIntoView({ block: "nearest" });
+      choose(chosen < 0 && event.key === "ArrowUp" ? -1 : chosen + (event.key === "ArrowDown" ? 1 : -1));
     } else if (event.key === "Enter" && chosen >= 0) {
       event.preventDefault();
-      location.href = all[chosen].href;
-    } else if (event.key === "Enter" && box.tagName === "TEXTAREA" && !event.shiftKey && !several) {
+      location.href = links()[chosen].href;
+    } else if (event.key === "Enter" && box.tagName === "TEXTAREA" && !event.shiftKey && !many) {
       event.preventDefault();
       box.form.requestSubmit();
     }
   });
-  box.addEventListener("blur", () => setTimeout(() => { if (box.matches("[data-find]")) close(); }, 200));
-}
-
-function hit(row, i) {
-  const link = document.createElement("a");
-  link.href = `/errors/${row.slug || row.id}`;
-  link.id = `hit-${row.id}-${i}`;
-  link.setAttribute("role", "option");
-  const message = document.createElement("span");
-  message.className = "msg";
-  message.textContent = row.errorMessage || row.condition;
-  const about = document.createElement("small");
-  about.textContent = [row.errorClass, row.title, row.filePath].filter(Boolean).join(" · ");
-  link.append(message, about);
-  return link;
-}
-
-function suggestions() {
-  const box = document.querySelector("[data-box] [data-ask]");
-  const list = document.querySelector("[data-hits]");
-  if (box && list) suggest(box, list, document.querySelector("[data-seen]"));
-  const find = document.querySelector("[data-find]");
-  if (find) {
-    const below = document.createElement("div");
-    below.className = "hits below";
-    below.id = "find-hits";
-    below.hidden = true;
-    below.setAttribute("role", "listbox");
-    below.setAttribute("aria-label", "Errors that fit");
-    find.form.append(below);
-    suggest(find, below, null);
-  }
+  document.addEventListener("click", (event) => { if (!box.form.contains(event.target)) close(); });
+  box.addEventListener("focusout", (event) => {
+    if (event.relatedTarget && !box.form.contains(event.relatedTarget)) close();
+  });
 }
 
 // The Run button starts the runs here and streams what happens; without this it is a plain form.
@@ -158,6 +138,7 @@ async function followRuns(ids, live) {
   if (place && cards.ok) {
     place.innerHTML = await cards.text();
     copyButtons(place);
+    scrollable(place);
   }
   live.append(permalink(ids[0]));
 }
@@ -214,8 +195,9 @@ async function watchScan() {
 
 document.addEventListener("DOMContentLoaded", () => {
   copyButtons(document);
+  scrollable(document);
   searchKey();
-  suggestions();
+  document.querySelectorAll("[data-suggest]").forEach(suggest);
   runButton();
   followPage();
   watchScan();

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
 
 from app.settings import Settings
 
@@ -54,6 +57,31 @@ def chromium(folder: Path, *, script: bool = True, width: int = 1440) -> Iterato
         yield browser
     finally:
         browser.quit()
+
+
+def scheme(browser: webdriver.Chrome, name: str) -> None:
+    """Prefer `dark` or `light` colours from now on."""
+    features = [{"name": "prefers-color-scheme", "value": name}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def complaints(browser: webdriver.Chrome) -> list[str]:
+    """What the console complained of: a violated policy, a script's error, a missing file."""
+    return [line["message"] for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+
+
+def wait_for(browser: webdriver.Chrome, css: str, words: str = "", seconds: float = 90) -> str:
+    """Wait until some element of a selector shows some words; gives its text."""
+
+    def there(driver: webdriver.Chrome) -> str | bool:
+        texts = [e.text for e in driver.find_elements(By.CSS_SELECTOR, css) if e.is_displayed()]
+        return next((text or " " for text in texts if words in text), False)
+
+    try:
+        return str(WebDriverWait(browser, seconds, ignored_exceptions=[Exception]).until(there))
+    except TimeoutException:
+        shown = browser.find_element(By.TAG_NAME, "body").text
+        pytest.fail(f"{browser.current_url} never showed {words!r} in {css}, but:\n{shown[:3000]}")
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from app.db import close_engines
 from app.main import create_app
 from app.settings import Settings, load_settings
+from tests.web.browsers import serving
 from tests.web.catalogs import fill
 
 
@@ -49,3 +50,12 @@ def empty(tmp_path: Path) -> Iterator[Settings]:
     """Settings of a world with nothing in it."""
     yield settings_in(tmp_path)
     close_engines()
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a site of its own: three toy releases, some runs, the curated entries."""
+    settings = settings_in(tmp_path_factory.mktemp("served"))
+    fill(settings)
+    with serving(settings) as address:
+        yield address

@@ -4,14 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.remote.webdriver import WebDriver
-from selenium.webdriver.support.wait import WebDriverWait
 
 from app.settings import load_settings
-from tests.web.browsers import chromium, serving
+from tests.web.browsers import chromium, complaints, serving, wait_for
 from tests.web.conftest import settings_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.wheel, pytest.mark.xdist_group("browser")]
@@ -25,25 +22,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = settings_in(tmp_path_factory.mktemp("site"), CACHE_DIR=str(real.cache_dir))
     with serving(settings) as found:
         yield found
-
-
-def wait_for(browser: WebDriver, css: str, words: str = "", seconds: float = 90) -> str:
-    """Wait until some element of a selector shows some words; gives its text."""
-
-    def there(driver: WebDriver) -> str | bool:
-        texts = [e.text for e in driver.find_elements(By.CSS_SELECTOR, css) if e.is_displayed()]
-        return next((text or " " for text in texts if words in text), False)
-
-    try:
-        return str(WebDriverWait(browser, seconds, ignored_exceptions=[Exception]).until(there))
-    except TimeoutException:
-        shown = browser.find_element(By.TAG_NAME, "body").text
-        pytest.fail(f"{browser.current_url} never showed {words!r} in {css}, but:\n{shown[:3000]}")
-
-
-def complaints(browser: WebDriver) -> list[str]:
-    """What the console complained of: a violated policy, a script's error, a missing file."""
-    return [line["message"] for line in browser.get_log("browser") if line["level"] == "SEVERE"]
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["with-script", "without-script"])
@@ -107,7 +85,7 @@ def test_results_come_while_one_types_and_the_keyboard_is_enough(
         box = browser.switch_to.active_element
         assert box.get_attribute("name") == "text"
         box.send_keys("scratch steps intermediate_ssm")
-        wait_for(browser, "[data-hits] a", "KDA verify needs")
+        wait_for(browser, "#box-hits a", "KDA verify needs")
         box.send_keys(Keys.ARROW_DOWN, Keys.ENTER)
         wait_for(browser, "h1", "KDA verify needs {draft_token_num} scratch steps")
         assert browser.current_url == f"{address}/errors/{KDA}"
@@ -115,7 +93,7 @@ def test_results_come_while_one_types_and_the_keyboard_is_enough(
         box = browser.find_element(By.NAME, "text")
         box.clear()
         box.send_keys("python -m sglang.launch_server --tp 2")
-        wait_for(browser, "[data-seen]", "A launch line")
+        wait_for(browser, "#box-hits .seen", "A launch line")
         assert complaints(browser) == []
 
 

@@ -245,6 +245,8 @@ def test_an_assertion_without_an_expected_value_does_not_show_null(world: Settin
     with session(world) as db:
         page = run_page(db, "aaaaaaaaaaaaaaa2")
     page.run.checks = [{"id": "finite", "ok": True, "expected": None, "got": None}]
-    html = render("run.html", page=page, code={"trigger": "", "fix": ""})
+    html = render(
+        "run.html", page=page, code={"trigger": "", "fix": ""}, report="", report_link=None
+    )
     assert "null" not in html
     assert "finite</td><td>holds</td><td>holds</td>" in html
