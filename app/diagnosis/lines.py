@@ -8,11 +8,14 @@ the original it stood. Nothing is thrown away: a line that cannot be understood 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from app.diagnosis.patterns import lazy
 from app.diagnosis.prefixes import CONTAINER, Peeled, peel
 from app.diagnosis.wrapping import joined, width
+
+if TYPE_CHECKING:
+    from app.diagnosis.tables import Table
 
 ESCAPES: Final = re.compile(
     # CSI, OSC and two-character sequences; the same with the escape character made visible, and
@@ -103,6 +106,12 @@ def clean(text: str, *, first: int = 1, start: int = 0) -> list[Line]:
     lines: list[Line] = []
     partial: dict[str, Line] = {}
     pieces = text.split("\n")
+    if "," in pieces[0]:
+        from app.diagnosis.tables import table_of  # noqa: PLC0415  # most logs are none
+
+        table = table_of(pieces)
+        if table:
+            return _tabled(table, pieces, first, start)
     wide = width(pieces) if len(pieces) <= _MOST_WRAPPED else None
     if wide:
         return _unwrap(pieces, wide, first, start)
@@ -119,6 +128,24 @@ def clean(text: str, *, first: int = 1, start: int = 0) -> list[Line]:
                 partial[line.source] = before or line
         start += len(raw) + 1
     return lines
+
+
+def _tabled(table: "Table", pieces: list[str], first: int, start: int) -> list[Line]:
+    """Clean the records of a table."""
+    from app.diagnosis.tables import rows  # noqa: PLC0415  # most logs are none
+
+    starts = [start]
+    for piece in pieces:
+        starts.append(starts[-1] + len(piece) + 1)
+    found: list[Line] = []
+    for row in rows(table, pieces):
+        outer = Line(
+            number=first + row.line, text="", start=starts[row.line], column=0,
+            raw=len(pieces[row.line]), source="",
+            rank=None, time=None, level=None, own="",
+        )  # fmt: skip
+        found += [line for line, _ in _unwrapped(outer, row.text, row.time, None, "")]
+    return found
 
 
 def clean_one(raw: str, number: int) -> list[Line]:

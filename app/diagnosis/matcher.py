@@ -302,7 +302,7 @@ class Matcher:
             got = fit(parts, small, begin=unit.begin, end=len(small))
             if got is None and "\n" in small:
                 got = fit_squeezed(parts, small, begin=unit.begin)
-            if got is None or not got.opens:
+            if got is None or not got.opens or (record.pattern and got.whole):
                 continue
             score = judge(unit, record, got, origin.number)
             if score is None:

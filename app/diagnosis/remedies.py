@@ -189,6 +189,21 @@ REMEDIES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
+        "nvrm: xid",
+        (
+            (
+                "**Look the number up in NVIDIA's table of Xid errors.** It tells a fault of the"
+                " program (13, 31, 43, 45) from one of the card, its link or its power (48, 63, 64,"
+                " 74, 79, 94, 95)."
+            ),
+            (
+                "**A fault of the card: take it out of service.** `nvidia-smi -q -d ECC` and"
+                " `dcgmi diag -r 3` test it; a card that has fallen off the bus needs a restart of"
+                " the machine."
+            ),
+        ),
+    ),
+    (
         "is not supported now",
         (
             (

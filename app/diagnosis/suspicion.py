@@ -16,7 +16,8 @@ _LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _SAYS_SO: Final = lazy(
     r"\W{0,4}(?:[\w./-]{1,60}: )?(?:error|fatal|panic|failed)\b[^\n]{0,4}[: ]|.{0,80}\berror(?:"
     r" response)?"
-    r"(?: from \w{1,20})?: |.{0,60}\[(?:error|fatal|critical|E)\]",
+    r"(?: from \w{1,20})?: |.{0,60}\[(?:error|fatal|critical|E)\]"
+    r"|.{0,40}\bNVRM: Xid ",
     re.IGNORECASE,
 )
 _NOT: Final = lazy(

@@ -16,6 +16,8 @@ _ENOUGH: Final = 2
 """Lines of full width that must be there."""
 _SHARE: Final = 0.7
 """Of these, how many must go on in the next line."""
+_SAME: Final = 8
+"""Characters by which a prefix is known."""
 _FRESH: Final = re.compile(
     r"\s|$|\x1b|[│╭╰├|+]|\[|\("
     r"|\{|Traceback|File \"|(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Warning)\b|During handling"
@@ -57,9 +59,16 @@ def _raised(line: str, after: str) -> bool:
     return after.lstrip("_")[:1].isupper() and _COMPLETE.match(line) is not None
 
 
+def _alike(line: str, after: str) -> bool:
+    """Whether two lines carry the same prefix: what is left of a line has none."""
+    return len(after) > _SAME and after.startswith(line[:_SAME])
+
+
 def _goes_on(line: str, after: str) -> bool:
     """Whether a line is the rest of the one before."""
     if not after.strip():
+        return False
+    if _alike(line, after):
         return False
     if after[0] in "~^":
         return line.rstrip()[-1:] in "~^"
@@ -86,7 +95,7 @@ def joined(lines: Sequence[str], wide: int) -> list[tuple[int, str, tuple[int, .
         while len(lines[i]) == wide and i + 1 < len(lines) and lines[i + 1].strip():
             if _FRESH.match(lines[i + 1]) and lines[i + 1][:2] in ("  ", "[2", "Tr"):
                 break
-            if _raised(lines[i], lines[i + 1]):
+            if _raised(lines[i], lines[i + 1]) or _alike(lines[first], lines[i + 1]):
                 break
             i += 1
             breaks.append(len(text))

@@ -281,7 +281,7 @@ def openings(records: Sequence[TemplateRecord]) -> dict[str, list[int]]:
     """First letters of a message → records, for messages cut off or worded a little differently."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for number, record in enumerate(records):
-        start = opening(record.parts[0]) if record.kind != "log" and not record.pattern else None
+        start = opening(record.parts[0]) if record.kind != "log" else None
         if start:
             found[start].append(number)
     return dict(found)
