@@ -85,11 +85,19 @@ def wait_for(browser: webdriver.Chrome, css: str, words: str = "", seconds: floa
 
 
 @contextlib.contextmanager
-def serving(settings: Settings) -> Iterator[str]:
-    """`reprobase serve` on a free port; gives its address."""
+def serving(settings: Settings, *, as_it_is: bool = False) -> Iterator[str]:
+    """The site on a free port; gives its address.
+
+    Args:
+        settings: where its catalog lies.
+        as_it_is: serve what is in the catalog; otherwise `reprobase serve` loads `data/` first.
+    """
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--no-scan"]
+    if as_it_is:
+        command = [sys.executable, "-m", "uvicorn", "--factory", "app.main:create_app"]
+        command += ["--port", str(port), "--log-level", "warning"]
     environment = os.environ | {
         "REPROBASE_DATABASE_URL": settings.database_url,
         "REPROBASE_CACHE_DIR": str(settings.cache_dir),

@@ -1,12 +1,15 @@
 """The real application over a small real catalog."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
-from app.db import close_engines
+from app.db import close_engines, session
+from app.loading.curated import ERRORS_DIR, load_curated
+from app.loading.evidence import load_evidence
 from app.main import create_app
 from app.settings import Settings, load_settings
 from tests.web.browsers import serving
@@ -54,8 +57,13 @@ def empty(tmp_path: Path) -> Iterator[Settings]:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a site of its own: three toy releases, some runs, the curated entries."""
+    """The address of a site of its own: three toy releases and the real curated entries."""
     settings = settings_in(tmp_path_factory.mktemp("served"))
     fill(settings)
-    with serving(settings) as address:
+    both = shutil.copytree(settings.cache_dir / "errors", settings.cache_dir / "both")
+    shutil.copytree(ERRORS_DIR, both, dirs_exist_ok=True)
+    with session(settings) as db:
+        load_curated(db, both)
+        load_evidence(db)
+    with serving(settings, as_it_is=True) as address:
         yield address

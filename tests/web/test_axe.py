@@ -60,6 +60,9 @@ def test_axe_finds_nothing_on_any_kind_of_page(
     found = {}
     for path in PAGES:
         browser.get(served + path)
+        heading = browser.find_element(By.TAG_NAME, "h1").text
+        assert (heading == "Not found") == (path == "/errors/none"), path
+        assert heading != "Something went wrong", path
         if said := faults(browser):
             found[path] = said
     assert found == {}

@@ -227,7 +227,7 @@ def test_operations_answer(site: TestClient) -> None:
     assert site.get("/readyz").text == "ready\n"
     metrics = site.get("/metrics").text
     assert "reprobase_entries 6" in metrics
-    assert 'reprobase_requests_total{method="GET",status="200"}' in metrics
+    assert 'reprobase_requests_total{method="GET",status="200",' in metrics
     assert site.get("/api/status").json() == {"scanning": None}
 
 
