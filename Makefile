@@ -40,6 +40,7 @@ verify: $(SETUP)       ## runs every reproducer on every release, writes data/ev
 	$(BIN)/reprobase verify --on all
 
 bench: $(SETUP)        ## ratios against named peers, one script each
+	@$(PIP) -e '.[bench]'
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:

@@ -7,6 +7,7 @@ somebody wrote is given out once. The ETag is a hash of the bytes, so a page tha
 after a scan keeps its ETag.
 """
 
+import asyncio
 import gzip
 import hashlib
 import time
@@ -90,6 +91,7 @@ class Answers:
         self._bytes = 0
         self._revision = ""
         self._checked = 0.0
+        self._looking: asyncio.Future[None] | None = None
         self._by_address: dict[tuple[str, bytes], Rendered] = {}
 
     async def respond(
@@ -107,10 +109,22 @@ class Answers:
         return answer(request, made)
 
     def ready(self, path: str, query: bytes) -> Rendered | None:
-        """The answer of an address that was answered before, in this state of the catalog."""
-        if time.monotonic() - self._checked > RECHECK_SECONDS:
-            return None
+        """The answer of an address that was answered before, in the state last looked at."""
         return self._by_address.get((path, query))
+
+    async def refresh(self) -> None:
+        """Look whether the catalog changed, unless that was done just now; one looks for all."""
+        if time.monotonic() - self._checked <= RECHECK_SECONDS:
+            return
+        if self._looking is None:
+            self._looking = asyncio.ensure_future(self._recheck())
+            self._looking.add_done_callback(self._looked)
+        await asyncio.shield(self._looking)  # one who goes away must not end it for the others
+
+    def _looked(self, done: asyncio.Future[None]) -> None:
+        self._looking = None
+        if not done.cancelled():
+            done.exception()  # those who waited were told
 
     @property
     def addresses(self) -> int:
@@ -119,8 +133,7 @@ class Answers:
 
     async def get(self, key: Hashable, build: Callable[[Session], Rendered]) -> Rendered:
         """The answer of a key, built with an open session if it is not there."""
-        if time.monotonic() - self._checked > RECHECK_SECONDS:
-            await self._recheck()
+        await self.refresh()
         found = self._kept.get(key)
         if found is not None:
             self._kept.move_to_end(key)
@@ -137,8 +150,9 @@ class Answers:
         self._checked = 0.0
 
     async def _recheck(self) -> None:
+        began = time.monotonic()
         revision = await run_in_threadpool(self._read_revision)
-        self._checked = time.monotonic()
+        self._checked = began
         if revision != self._revision:
             self._kept.clear()
             self._by_address.clear()

@@ -6,12 +6,13 @@ Plain ASGI because a Starlette `BaseHTTPMiddleware` costs more than a cached pag
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from app.http.metrics import Counters
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,50 +33,6 @@ HEADERS = [
 ]
 Fault = Callable[[Request, Exception], Awaitable[Response]]
 """Answers a request that failed in a way nobody thought of."""
-BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-
-
-class Counters:
-    """What `/metrics` tells, for one process."""
-
-    def __init__(self) -> None:
-        self.started = time.time()
-        self.requests: Counter[tuple[str, int]] = Counter()
-        self.buckets: Counter[float] = Counter()
-        self.seconds = 0.0
-
-    def count(self, method: str, status: int, seconds: float) -> None:
-        """One request was answered."""
-        self.requests[method, status] += 1
-        self.seconds += seconds
-        for bound in BUCKETS:
-            if seconds <= bound:
-                self.buckets[bound] += 1
-                break
-
-    def text(self, gauges: dict[str, float]) -> str:
-        """The Prometheus text format."""
-        lines = ["# TYPE reprobase_requests_total counter"]
-        for (method, status), number in sorted(self.requests.items()):
-            lines.append(
-                f'reprobase_requests_total{{method="{method}",status="{status}"}} {number}'
-            )
-        lines.append("# TYPE reprobase_request_seconds histogram")
-        total = 0
-        for bound in BUCKETS:
-            total += self.buckets[bound]
-            lines.append(f'reprobase_request_seconds_bucket{{le="{bound}"}} {total}')
-        count = sum(self.requests.values())
-        lines += [
-            f'reprobase_request_seconds_bucket{{le="+Inf"}} {count}',
-            f"reprobase_request_seconds_sum {self.seconds:.6f}",
-            f"reprobase_request_seconds_count {count}",
-            "# TYPE reprobase_start_time_seconds gauge",
-            f"reprobase_start_time_seconds {self.started:.3f}",
-        ]
-        for name, value in gauges.items():
-            lines += [f"# TYPE reprobase_{name} gauge", f"reprobase_{name} {value:g}"]
-        return "\n".join(lines) + "\n"
 
 
 class Around:
@@ -96,6 +53,7 @@ class Around:
         if head:
             scope = {**scope, "method": "GET"}
         began = time.perf_counter()
+        self._counters.in_progress += 1
         status = 500
         begun = answered = False
 
@@ -128,4 +86,5 @@ class Around:
             response = await self._fault(Request(scope), error)
             await response(scope, receive, send_out)
         finally:
+            self._counters.in_progress -= 1
             self._counters.count(method, status, time.perf_counter() - began)

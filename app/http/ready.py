@@ -12,8 +12,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from app.exceptions import ReprobaseError
 from app.http.answers import CACHED, Answers, Rendered, tags_of
-from app.http.layers import HEADERS, Counters
+from app.http.layers import HEADERS
+from app.http.metrics import Counters
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -68,15 +70,26 @@ class Ready:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        made = None
-        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
-            made = self._answers.ready(scope["path"], scope["query_string"])
-        if made is None:
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
+        made = await self._known(scope["path"], scope["query_string"])
+        if made is None:
+            await self._app(scope, receive, send)
+            return
         status = await self._answer(self._of(made), scope, send)
         self._counters.count(scope["method"], status, time.perf_counter() - began)
+
+    async def _known(self, path: str, query: bytes) -> Rendered | None:
+        """The answer of an address, if it was made for the catalog as it is now."""
+        if self._answers.ready(path, query) is None:
+            return None
+        try:
+            await self._answers.refresh()
+        except ReprobaseError:
+            return None  # the application says what is wrong with the database
+        return self._answers.ready(path, query)
 
     def _of(self, made: Rendered) -> Prepared:
         found = self._prepared.get(id(made))

@@ -6,7 +6,7 @@ from typing import cast
 from starlette.requests import Request
 
 from app.http.answers import Answers
-from app.http.layers import Counters
+from app.http.metrics import Counters
 from app.services.preflight_warm import WarmPool
 from app.services.run_worker import RunWorker
 from app.settings import Settings

@@ -20,7 +20,7 @@ window.shifts = [];
 new PerformanceObserver(list => {
   for (const e of list.getEntries())
     if (!e.hadRecentInput)
-      window.shifts.push([e.value, ...e.sources.map(s => s.node && s.node.nodeName + '.' + s.node.className)]);
+      window.shifts.push([e.value, ...e.sources.map(s => s.node && s.node.className)]);
 }).observe({type: 'layout-shift', buffered: true});
 """
 LOADED = """
