@@ -24,8 +24,10 @@ COMMANDS: Final = {
     "diagnose": "what went wrong in this log",
     "preflight": "would this launch line be refused, by the release's own checks",
     "run": "raise an error with the engine's real code, and show the fix passing",
+    "synthesize": "find triggers and fixes, and execute them on the release",
     "verify": "run all reproducers and write data/evidence/",
     "export": "the catalog as JSON, NDJSON or SARIF",
+    "mcp": "the read-only tools for language models, on standard input and output",
     "load": "rebuild the database from data/ and the scanned wheels",
 }
 BROKEN_PIPE: Final = 141

@@ -15,11 +15,13 @@ from app.db import engine_for
 from app.exceptions import NotFoundError, ReprobaseError
 from app.http.answers import Answers
 from app.http.faults import field_names, said_of
-from app.http.layers import Around, Counters
+from app.http.layers import Around
+from app.http.metrics import Counters
 from app.http.problems import problem, problem_of, wants_json
 from app.http.ready import Ready
 from app.http.routes import offered, without_slash
 from app.http.state import State
+from app.mcp.http import Endpoint
 from app.services.indexing import Indexer
 from app.services.listing import ListQuery
 from app.services.preflight_warm import WarmPool
@@ -48,9 +50,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     preflight = WarmPool()
     indexer = Indexer(settings)
 
+    counters = Counters()
+    answers = Answers(settings)
+    state = State(settings, answers, counters, runs, preflight)
+    mcp = Endpoint(state)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with mcp.running():
+            yield
         runs.close()
         preflight.close()
         indexer.close()
@@ -65,11 +73,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url="/openapi.json",
         redirect_slashes=False,  # our own answer is 308, for good
     )
-    counters = Counters()
-    answers = Answers(settings)
-    app.state.reprobase = State(settings, answers, counters, runs, preflight)
+    app.state.reprobase = state
     for router in (*API_ROUTERS, *WEB_ROUTERS):
         app.include_router(router)
+    app.router.routes.append(mcp.route())
     app.add_middleware(Around, counters=counters, fault=_unexpected)
     app.add_middleware(Ready, answers=answers, counters=counters)
     app.add_exception_handler(ReprobaseError, _ours)

@@ -7,6 +7,8 @@
 | ALLOW_RUNS | `auto`: runs from the web only for loopback; `always`; `never` | auto |
 | SITE_URL | the address that canonical links begin with | links stay relative |
 | REPOSITORY_URL | where "edit this page" and "report an issue" lead | they name the file |
+| LOG_FORMAT | how `serve` logs: `text`, or `json`, one object a line with every request | text |
+| RAY_ADDRESS | a Ray cluster that scans and verifies (`auto`, `ray://HOST:10001`) | this machine |
 | DEFAULT_RELEASE | what `serve` scans on first start | sglang==0.5.23 |
 
 Standard library only: the command line must answer before pydantic could be imported.
@@ -27,6 +29,7 @@ DATA_DIR = PROJECT_ROOT / "data"
 TEMPLATES_DIR = PROJECT_ROOT / "templates"
 
 AllowRuns = Literal["auto", "always", "never"]
+LogFormat = Literal["text", "json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class Settings:
     default_release: str
     site_url: str | None = None
     repository_url: str | None = None
+    log_format: LogFormat = "text"
+    ray_address: str | None = None
 
     @property
     def wheels_dir(self) -> Path:
@@ -86,6 +91,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         raise BadInputError(
             f"{PREFIX}ALLOW_RUNS is {allow!r}; it takes 'auto', 'always' or 'never'."
         )
+    log_format = (env.get(PREFIX + "LOG_FORMAT") or "text").lower()
+    if log_format not in ("text", "json"):
+        raise BadInputError(f"{PREFIX}LOG_FORMAT is {log_format!r}; it takes 'text' or 'json'.")
     cache = env.get(PREFIX + "CACHE_DIR")
     data = _user_dir("data", env) / "reprobase"
     return Settings(
@@ -97,4 +105,6 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         default_release=env.get(PREFIX + "DEFAULT_RELEASE") or "sglang==0.5.23",
         site_url=(env.get(PREFIX + "SITE_URL") or "").rstrip("/") or None,
         repository_url=(env.get(PREFIX + "REPOSITORY_URL") or "").rstrip("/") or None,
+        log_format=log_format,  # type: ignore[arg-type]  # narrowed by the check above
+        ray_address=env.get(PREFIX + "RAY_ADDRESS") or None,
     )

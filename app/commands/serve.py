@@ -25,12 +25,14 @@ def run(args: argparse.Namespace) -> int:
 
     from app.db import close_engines
     from app.exceptions import BadInputError, UnavailableError
+    from app.http.logs import set_up
     from app.services.scanning import BackgroundScan
     from app.settings import load_settings
 
+    settings = load_settings()
+    set_up(settings)
     if args.workers < 1:
         raise BadInputError(f"--workers is {args.workers}; at least one process must answer.")
-    settings = load_settings()
     if not 0 <= args.port <= _MOST_PORT:
         raise BadInputError(f"--port is {args.port}; ports go from 1 to {_MOST_PORT}.")
     try:
@@ -74,12 +76,14 @@ def prepare(settings: "Settings") -> None:
     from app.db import session
     from app.loading.curated import load_curated
     from app.loading.evidence import load_evidence
+    from app.loading.found import load_found
     from app.loading.remembered import missing, remember_catalog
     from app.services.run_worker import end_forgotten
 
     with session(settings) as db:
         load_curated(db)
         load_evidence(db)
+        load_found(db, settings)
         lost = [r.name for r in missing(db, settings) if r.name != settings.default_release]
         remember_catalog(db, settings)
     if lost:
@@ -94,10 +98,12 @@ def prepare(settings: "Settings") -> None:
 def _serve(settings: "Settings", args: argparse.Namespace) -> None:
     import uvicorn
 
+    from app.http.logs import log_options
+
     options = {
         "host": args.host,
         "port": args.port,
-        "log_level": "warning",
+        **log_options(settings),
         "server_header": False,
         "proxy_headers": False,  # who the peer is decides whether code may run: believe no header
         "timeout_graceful_shutdown": 3,

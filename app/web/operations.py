@@ -2,19 +2,26 @@
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
-from sqlmodel import func, select
+from sqlmodel import Session, col, func, select
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from app.db import session
 from app.exceptions import ReprobaseError
+from app.http.metrics import CONTENT_TYPE, Metric, free_space, gauge, text
 from app.http.problems import problem_of
-from app.http.state import state_of
+from app.http.state import State, state_of
 from app.models import Entry, Release, Run
 from app.services.scanning import scan_state
 from app.settings import Settings
 
 router = APIRouter(include_in_schema=False)
 _FRESH = {"Cache-Control": "no-store"}
+_ABOUT = {
+    "entries": "Errors in the catalog.",
+    "releases": "Scanned releases.",
+    "runs": "Runs that are kept.",
+    "runs_waiting": "Runs that wait or go on.",
+}
 
 
 @router.get("/healthz")
@@ -37,14 +44,10 @@ async def readyz(request: Request) -> Response:
 
 @router.get("/metrics")
 async def metrics(request: Request) -> Response:
-    """Counters in the Prometheus text format, of this worker."""
+    """What this worker has answered and what the catalog holds, in the Prometheus text format."""
     state = state_of(request)
-    try:
-        gauges = await run_in_threadpool(_counts, state.settings)
-    except ReprobaseError:
-        gauges = {}
-    text = state.counters.text({"up": 1.0 if gauges else 0.0, **gauges})
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4", headers=_FRESH)
+    said = text(await run_in_threadpool(_metrics, state))
+    return PlainTextResponse(said, media_type=CONTENT_TYPE, headers=_FRESH)
 
 
 @router.get("/api/status")
@@ -60,13 +63,39 @@ async def status(request: Request) -> Response:
     return JSONResponse(said, headers=_FRESH)
 
 
+def _metrics(state: State) -> list[Metric]:
+    try:
+        with session(state.settings) as db:
+            counts = _counted(db)
+            outcomes = select(Run.outcome, func.count()).where(Run.state == "done")
+            runs = dict(db.exec(outcomes.group_by(col(Run.outcome))).all())
+    except ReprobaseError:
+        counts, runs = {}, {}
+    by_outcome = Metric("runs_by_outcome", "gauge", "Finished runs that are kept.")
+    by_outcome.samples = [
+        ("", {"outcome": k or "none"}, n) for k, n in sorted(runs.items(), key=str)
+    ]
+    scan = scan_state(state.settings)
+    return [
+        *state.counters.metrics(),
+        gauge("up", "1 while the database answers.", 1 if counts else 0),
+        *(gauge(name, _ABOUT[name], number) for name, number in counts.items()),
+        *([by_outcome] if runs else []),
+        gauge("scan_running", "1 during the first scan.", 1 if scan and not scan.failed else 0),
+        *free_space(state.settings),
+    ]
+
+
 def _counts(settings: Settings) -> dict[str, float]:
     with session(settings) as db:
-        return {
-            "entries": db.exec(select(func.count()).select_from(Entry)).one(),
-            "releases": db.exec(select(func.count()).select_from(Release)).one(),
-            "runs": db.exec(select(func.count()).select_from(Run)).one(),
-            "runs_waiting": db.exec(
-                select(func.count()).select_from(Run).where(Run.state != "done")
-            ).one(),
-        }
+        return _counted(db)
+
+
+def _counted(db: Session) -> dict[str, float]:
+    waiting = select(func.count()).select_from(Run).where(Run.state != "done")
+    return {
+        "entries": db.exec(select(func.count()).select_from(Entry)).one(),
+        "releases": db.exec(select(func.count()).select_from(Release)).one(),
+        "runs": db.exec(select(func.count()).select_from(Run)).one(),
+        "runs_waiting": db.exec(waiting).one(),
+    }
