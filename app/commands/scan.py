@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     _check_usage(args)
     first, *others = _wheels(args, settings)
     wheel = first()
-    begun = Scan(wheel)  # its children read while the database is opened
+    begun = Scan(wheel, cache=settings.cache_dir)  # its children read while the database is opened
     try:
         _scan_all(args, settings, wheel, begun, others)
     finally:

@@ -61,7 +61,7 @@ def scan_into_catalog(
                 tell(1.0, "already in the catalog")
                 return known
     with collector_off():
-        scanned = (begun or Scan(wheel)).finish(
+        scanned = (begun or Scan(wheel, cache=settings.cache_dir)).finish(
             lambda done, total: tell(_READING * done / max(total, 1), "reading")
         )
         tell(_READING, "storing")

@@ -5,7 +5,7 @@ The same message stands at many places; what depends on the message alone is mad
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app.scanner.guards import Guard
 from app.scanner.identity import bare_class, entry_id
@@ -13,6 +13,9 @@ from app.scanner.records import ScannedSite
 from app.scanner.selftest import self_test
 from app.scanner.templates import Hole, has_words, pattern, render, skeleton
 from app.scanner.variants import Variant
+
+if TYPE_CHECKING:
+    from app.scanner.family_memory import FamilyMemory
 
 _NEAREST: Final = frozenset({"if", "else", "match", "except", "check"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -112,18 +115,23 @@ class Finisher:
         )
 
 
-def set_families(sites: Iterable[ScannedSite]) -> None:
-    """Give sites their family; the tables for that are only loaded here."""
-    from app.scanner.families import classify, deciding_guards  # noqa: PLC0415  # see above
+def set_families(sites: Iterable[ScannedSite], memory: "FamilyMemory") -> None:
+    """Give sites their family; what the memory knows is not worked out again."""
+    from app.scanner.families import classify  # noqa: PLC0415  # its tables are only loaded here
 
-    known: dict[tuple[str, str, str, str], str | None] = {}
     for site in sites:
-        key = (site.error_class, site.template, site.kind, site.nearest)
-        if key not in known:
-            kind, _, text = site.nearest.partition(" ")
-            guards = deciding_guards([Guard(text, kind, 0)], site.kind) if kind else []
-            known[key] = classify(site.error_class, site.template, guards, site.kind)
-        site.family = known[key]
+        key = memory.key(site.error_class, site.template, site.kind, site.nearest)
+        if key not in memory:
+            memory[key] = classify(site.error_class, site.template, decided_by(site), site.kind)
+        site.family = memory[key]
+
+
+def decided_by(site: ScannedSite) -> list[str]:
+    """The one condition that `classify` is to look at; none where there is none."""
+    from app.scanner.families import deciding_guards  # noqa: PLC0415  # as in set_families
+
+    kind, _, text = site.nearest.partition(" ")
+    return deciding_guards([Guard(text, kind, 0)], site.kind) if kind else []
 
 
 def _storable(text: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from app.scanner.finish import Finisher, set_families
+from app.scanner.finish import Finisher
 from app.scanner.identity import bare_class
 from app.scanner.library import Library
 from app.scanner.packages import package_facts
@@ -59,7 +59,6 @@ def locate(wheel: Wheel, wanted: Wanted | Iterable[Wanted]) -> list[ScannedSite]
             if any(all(w in raw for w in each) for each in words if each):
                 sites = read_file(library.module(name), library, facts, finish).sites
                 found += [s for s in sites if _wanted(s, keys)]
-    set_families(found)
     found.sort(key=lambda s: (s.file, s.line, s.end_line))
     number_sites(found)
     return found

@@ -56,7 +56,8 @@ def scanner_digest() -> str:
     """A digest of everything that decides what a scan gives: this package and its tables."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*here.rglob("*.py"), DATA_DIR / "packages.toml"]):
+    tables = [DATA_DIR / "packages.toml", DATA_DIR / "families" / "weights.tsv"]
+    for path in sorted([*here.rglob("*.py"), *tables]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -82,8 +83,11 @@ def scan_wheel(
 class Scan:
     """A scan that is going on: begun by making it, so that other things can be done meanwhile."""
 
-    def __init__(self, wheel: Wheel, *, processes: int | None = None) -> None:
-        """Begin; see `scan_wheel`."""
+    def __init__(
+        self, wheel: Wheel, *, processes: int | None = None, cache: Path | None = None
+    ) -> None:
+        """Begin; see `scan_wheel`. What can be kept for the next release is kept in `cache`."""
+        self._cache = cache
         self._started = time.perf_counter()
         facts = package_facts(wheel.package)
         part = Part(wheel.package, str(wheel.path), _python(wheel, facts.exclude), [])
@@ -114,9 +118,13 @@ class Scan:
             BadWheelError: a file in the wheel is damaged.
             UnavailableError: a child process died.
         """
+        from app.scanner.family_memory import FamilyMemory  # noqa: PLC0415  # while children read
+
         release = self._release
+        kept = self._cache / "families" / release.package if self._cache else None
+        memory = FamilyMemory(kept, scanner_digest())
         for answer in self._reading.answers(on_progress):
-            set_families(answer.sites)
+            set_families(answer.sites, memory)
             release.sites += answer.sites
             release.unparsed += answer.unparsed
             release.failed_patterns += answer.failed_patterns
@@ -124,6 +132,7 @@ class Scan:
         release.sites.sort(key=lambda s: (s.file, s.line, s.end_line))
         release.unparsed.sort(key=lambda u: str(u["file"]))
         number_sites(release.sites)
+        memory.keep()
         release.seconds = round(time.perf_counter() - self._started, 3)
         return release
 

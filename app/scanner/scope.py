@@ -132,3 +132,16 @@ def parameters(function: Function) -> list[str]:
     a = function.args
     names = [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
     return names + [x.arg for x in (a.vararg, a.kwarg) if x]
+
+
+def default_of(function: Function | None, name: str) -> ast.expr | None:
+    """What a parameter is if the caller does not say; None if there is no such default."""
+    if function is None:
+        return None
+    a = function.args
+    positional = [*a.posonlyargs, *a.args]
+    pairs = [
+        *zip(reversed(positional), reversed(a.defaults), strict=False),
+        *zip(a.kwonlyargs, a.kw_defaults, strict=True),
+    ]
+    return next((value for parameter, value in pairs if parameter.arg == name), None)

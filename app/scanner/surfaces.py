@@ -15,7 +15,7 @@ from app.scanner.messages import read
 from app.scanner.packages import HttpFunction, PackageFacts, RaisingFunction
 from app.scanner.raised import MESSAGE_KEYWORDS, constructor_variants, form_of, helper_variants
 from app.scanner.raising_functions import find_helper
-from app.scanner.scope import Scope
+from app.scanner.scope import Scope, default_of
 from app.scanner.templates import Hole, parse
 from app.scanner.variants import Variant, merge, percent
 
@@ -226,7 +226,7 @@ def _listed(call: ast.Call, function: RaisingFunction, scope: Scope) -> Shown:
 
 
 def _http(call: ast.Call, function: HttpFunction, scope: Scope) -> Shown | None:
-    status = _status(call, function)
+    status = _status(call, function, scope)
     if status is None:
         status = function.default
     if function.needs_status and (status is None or status < HTTPStatus.BAD_REQUEST):
@@ -237,9 +237,11 @@ def _http(call: ast.Call, function: HttpFunction, scope: Scope) -> Shown | None:
     return Shown("http", name, variants, form_of(message), status=status)
 
 
-def _status(call: ast.Call, function: HttpFunction) -> int | None:
+def _status(call: ast.Call, function: HttpFunction, scope: Scope) -> int | None:
     for key in ("status_code", "code", "http_code", "status", "http_status"):
         value = _keyword(call, key)
+        if isinstance(value, ast.Name):
+            value = default_of(scope.function, value.id) or value
         if value is not None and (number := status_number(value)):
             return number
     for i, argument in enumerate(call.args):
