@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from app.exceptions import UnavailableError
 from app.scanner.library import Library
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 
 SMALL = 1_000_000
 """Bytes of source up to which a wheel is read without children: starting one takes 0.1 s."""
+
+
+class Reads(Protocol):
+    """Files of a wheel being read, wherever that is."""
+
+    def answers(self, on_progress: Callable[[int, int], None] | None = None) -> Iterator[Answer]:
+        """What was read, in any order."""
+
+    def stop(self) -> None:
+        """Leave it, finished or not."""
 
 
 class Reading:
@@ -45,7 +55,7 @@ class Reading:
         self._answers: queue.SimpleQueue[Answer | BaseException | None] = queue.SimpleQueue()
         if processes is None:
             processes = 0 if self._total <= SMALL else max(1, os.cpu_count() or 1)
-        parts = _split(whole, sizes, processes) if processes else []
+        parts = deal(whole, sizes, processes) if processes else []
         self._children = [_start(part, whole.python, self._answers) for part in parts]
 
     def answers(self, on_progress: Callable[[int, int], None] | None = None) -> Iterator[Answer]:
@@ -90,7 +100,7 @@ def _read_here(wheel: "Wheel", whole: Part) -> Iterator[Answer]:
     return read_part(whole, Library(whole.python, wheel.read), wheel.read)
 
 
-def _split(whole: Part, sizes: dict[str, int], processes: int) -> list[Part]:
+def deal(whole: Part, sizes: dict[str, int], processes: int) -> list[Part]:
     """Shares of about equal size; the largest files are dealt first."""
     parts = [Part(whole.package, whole.wheel, [], []) for _ in range(processes)]
     heap = [(0, i) for i in range(processes)]

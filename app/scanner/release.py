@@ -17,7 +17,7 @@ from app.scanner.finish import set_families
 from app.scanner.identity import site_id
 from app.scanner.native import SUFFIXES
 from app.scanner.packages import package_facts
-from app.scanner.pool import Reading
+from app.scanner.pool import Reading, Reads
 from app.scanner.reading import Part
 from app.scanner.records import ScannedRelease, ScannedSite
 from app.settings import DATA_DIR
@@ -30,8 +30,9 @@ Progress = Callable[[int, int], None]
 def ordinal(version: str) -> int:
     """A number that orders the releases of a package as their versions are ordered.
 
-    Pre-releases come before, post-releases after the release they belong to. Four parts of the
-    version count, each up to 999.
+    Development and pre-releases come before, post-releases after the release that they belong to,
+    a local version (`+cu121`) right after its public one. Four parts of the version count, each up
+    to 999; the number of a pre- or post-release up to 99, of its development release up to 97.
 
     Raises:
         packaging.version.InvalidVersion: not a version.
@@ -41,14 +42,18 @@ def ordinal(version: str) -> int:
     number = min(v.epoch, 9)
     for part in parts:
         number = number * 1000 + min(part, 999)
-    stage = 50
-    if v.dev is not None and v.pre is None:
-        stage = 0
-    elif v.pre is not None:
-        stage = {"a": 10, "b": 20, "rc": 30}[v.pre[0]] + min(v.pre[1], 9)
-    elif v.post is not None:
-        stage = 60 + min(v.post, 39)
-    return number * 100 + stage
+    return (number * 100_000 + _stage(v)) * 2 + bool(v.local)
+
+
+def _stage(v: Version) -> int:
+    """Where a version stands among those with the same numbers: 0 to 99,999."""
+    within = 98 if v.dev is None else min(v.dev, 97)
+    if v.pre is not None:
+        letter, number = v.pre
+        return {"a": 10_000, "b": 20_000, "rc": 30_000}[letter] + min(number, 99) * 100 + within
+    if v.post is not None:
+        return 60_000 + min(v.post, 99) * 100 + within
+    return 50_000 if v.dev is None else min(v.dev, 9_999)
 
 
 @cache
@@ -84,9 +89,17 @@ class Scan:
     """A scan that is going on: begun by making it, so that other things can be done meanwhile."""
 
     def __init__(
-        self, wheel: Wheel, *, processes: int | None = None, cache: Path | None = None
+        self,
+        wheel: Wheel,
+        *,
+        processes: int | None = None,
+        cache: Path | None = None,
+        reader: "Callable[[Wheel, Part], Reads] | None" = None,
     ) -> None:
-        """Begin; see `scan_wheel`. What can be kept for the next release is kept in `cache`."""
+        """Begin; see `scan_wheel`. What can be kept for the next release is kept in `cache`.
+
+        With a `reader` that one reads, in place of children on this machine.
+        """
         self._cache = cache
         self._started = time.perf_counter()
         facts = package_facts(wheel.package)
@@ -105,7 +118,9 @@ class Scan:
             license=wheel.license,
             files=len(part.python) + len(part.native),
         )
-        self._reading = Reading(wheel, part, processes)
+        self._reading: Reads = (
+            reader(wheel, part) if reader is not None else Reading(wheel, part, processes)
+        )
 
     def cancel(self) -> None:
         """Leave it."""

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from app.exceptions import BadWheelError, UnavailableError
 from app.scanner.blocks import triple_quoted
@@ -94,11 +95,17 @@ def test_releases_are_ordered_as_their_versions() -> None:
     versions = [
         "0.5.9",
         "0.5.10.dev1",
+        "0.5.10.dev2",
         "0.5.10a2",
         "0.5.10b1",
         "0.5.10rc1",
+        "0.5.10rc2.dev3",
         "0.5.10rc2",
+        "0.5.10rc10",
+        "0.5.10rc11",
         "0.5.10",
+        "0.5.10+cu121",
+        "0.5.10.post1.dev1",
         "0.5.10.post1",
         "0.5.10.post2",
         "0.5.11",
@@ -108,7 +115,9 @@ def test_releases_are_ordered_as_their_versions() -> None:
         "1.0",
         "2026.11.19",
     ]
+    assert sorted(versions, key=Version) == versions
     assert sorted(versions, key=ordinal) == versions
+    assert ordinal("9!999.999.999.999.post99") < 2**63
     assert len({ordinal(v) for v in versions}) == len(versions)
 
 
