@@ -1,5 +1,6 @@
 """The attention backend for Intel CPUs with AMX, and batches of two requests for it."""
 
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,22 +21,26 @@ class Recorder:
         self.arguments = arguments
 
 
-def amx_backend(subject: Subject) -> Any:
-    """The release's own IntelAMXAttnBackend, built by its `__init__`, for a model of two heads."""
+def amx_backend(subject: Subject, context_len: int = 16) -> Any:
+    """The release's own IntelAMXAttnBackend, built by its `__init__`, for a model of two heads.
+
+    Four requests of up to `context_len` tokens; as many slots as half of them need.
+    """
     torch = subject.torch
     module = subject.load("sglang.srt.layers.attention.intel_amx_backend")
     context = subject.load("sglang.srt.runtime_context")
     for kernel in ("decode_attention_cpu", "extend_attention_cpu"):
         subject.substitute(torch.ops.sgl_kernel, kernel, Recorder(), why="needs an Intel AMX CPU")
-    buffer = torch.zeros(32, 2, 4)  # [slots, heads, head_dim]
+    buffer = torch.zeros(2 * context_len, 2, 4)  # [slots, heads, head_dim]
+    table = torch.zeros(4, context_len, dtype=torch.int32)
     runner = SimpleNamespace(
         device="cpu",
-        req_to_token_pool=SimpleNamespace(req_to_token=torch.zeros(4, 16, dtype=torch.int32)),
+        req_to_token_pool=SimpleNamespace(req_to_token=table),
         token_to_kv_pool=SimpleNamespace(
             get_key_buffer=lambda _layer: buffer, get_value_buffer=lambda _layer: buffer
         ),
         use_mla_backend=False,
-        model_config=SimpleNamespace(context_len=16, num_attention_heads=2),
+        model_config=SimpleNamespace(context_len=context_len, num_attention_heads=2),
         ps=SimpleNamespace(tp_size=1),
     )
     subject.in_place_of("ModelRunner", runner, why="no model is loaded: pools and sizes alone")
@@ -44,18 +49,25 @@ def amx_backend(subject: Subject) -> Any:
         return module.IntelAMXAttnBackend(runner)
 
 
-def forward_batch(subject: Subject, spec_info: Any, mode: str = "TARGET_VERIFY") -> Any:
-    """The release's own ForwardBatch of two requests with four tokens each."""
+def forward_batch(
+    subject: Subject,
+    spec_info: Any,
+    mode: str = "TARGET_VERIFY",
+    *,
+    committed: Sequence[int] = COMMITTED,
+    draft: int = DRAFT,
+) -> Any:
+    """The release's own ForwardBatch of two requests with `draft` tokens each."""
     torch = subject.torch
     info = subject.load("sglang.srt.model_executor.forward_batch_info")
     return info.ForwardBatch(
         forward_mode=info.ForwardMode[mode],
         batch_size=2,
-        input_ids=torch.arange(2 * DRAFT),
+        input_ids=torch.arange(2 * draft),
         req_pool_indices=torch.arange(2),
-        seq_lens=torch.tensor(COMMITTED),
-        out_cache_loc=torch.arange(2 * DRAFT),
-        seq_lens_sum=sum(COMMITTED),
+        seq_lens=torch.tensor(committed),
+        out_cache_loc=torch.arange(2 * draft),
+        seq_lens_sum=sum(committed),
         spec_info=spec_info,
     )
 
@@ -66,6 +78,60 @@ def verify_input(subject: Subject, topk: int, draft_token_num: int = DRAFT) -> A
     size = sum((n + DRAFT) * DRAFT for n in COMMITTED)  # every draft token sees prefix and draft
     mask = subject.torch.ones(size, dtype=subject.torch.bool)
     return filled(cls, custom_mask=mask, topk=topk, draft_token_num=draft_token_num)
+
+
+def metadata(subject: Subject) -> Callable[..., tuple[list[int], list[int], list[int], str]]:
+    """`derive(topk, draft_token_num=4)`: lengths, extend lengths, start locations and the mask.
+
+    For two requests to verify; topk None is a batch without its verify input. The mask is `none`,
+    `the draft's` or `other`.
+    """
+    if subject.version is None:
+        return _reference_metadata(subject)
+    backend = amx_backend(subject)
+
+    def derive(
+        topk: int | None, draft_token_num: int = DRAFT
+    ) -> tuple[list[int], list[int], list[int], str]:
+        draft = None if topk is None else verify_input(subject, topk, draft_token_num)
+        backend.init_forward_metadata(forward_batch(subject, draft))
+        seq_lens, extend, start, mask = backend.extend_metadata
+        return seq_lens.tolist(), extend.tolist(), start.tolist(), _kept(mask, draft)
+
+    return derive
+
+
+def _kept(mask: Any, draft: Any) -> str:
+    return "none" if mask is None else "the draft's" if mask is draft.custom_mask else "other"
+
+
+def _reference_metadata(
+    subject: Subject,
+) -> Callable[..., tuple[list[int], list[int], list[int], str]]:
+    from reproducers.reference import metadata as reference
+
+    torch = subject.torch
+
+    def derive(
+        topk: int | None, draft_token_num: int = DRAFT
+    ) -> tuple[list[int], list[int], list[int], str]:
+        mask = torch.ones(2 * draft_token_num**2, dtype=torch.bool)
+        draft = None
+        if topk is not None:
+            draft = reference.VerifyInput(
+                draft_token_num=draft_token_num, tree_topk=topk, custom_mask=mask
+            )
+        batch = reference.ForwardBatch(
+            forward_mode=reference.ForwardMode.TARGET_VERIFY,
+            seq_lens=torch.tensor(COMMITTED),
+            spec_info=draft,
+        )
+        seq_lens, extend, start, mask = reference.build_extend_metadata(batch)
+        assert extend is not None
+        assert start is not None
+        return seq_lens.tolist(), extend.tolist(), start.tolist(), _kept(mask, draft)
+
+    return derive
 
 
 def attention_layer(subject: Subject, heads: int, dim: int, scaling: float) -> Any:

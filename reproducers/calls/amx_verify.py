@@ -1,6 +1,6 @@
 """One attention layer of a verify on the AMX backend, with the CPU kernel in plain torch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from reproducers.calls.amx import (
@@ -14,6 +14,8 @@ from reproducers.calls.amx import (
 from reproducers.upstream.subject import Subject
 
 HEADS, DIM = 2, 4
+LENGTHS = (8, 32, 128, 512)
+"""Committed tokens, powers of two."""
 
 
 def extend_attention(  # noqa: PLR0917  # the kernel's own signature
@@ -55,19 +57,22 @@ def extend_attention(  # noqa: PLR0917  # the kernel's own signature
     )
 
 
-def verify_layer(subject: Subject) -> Callable[[int], tuple[list[int], float]]:
-    """`run(added)`: verify a chain of four with `added` tokens added to the batch's `seq_lens`.
+def verify_layer(
+    subject: Subject, committed: Sequence[int] = COMMITTED, draft: int = DRAFT
+) -> Callable[[int], tuple[list[int], float]]:
+    """`run(added)`: verify a chain of `draft` with `added` tokens added to the batch's `seq_lens`.
 
     Gives the prefix lengths that the kernel worked with, and how far its outputs are from those
     of the whole prefix, relative.
     """
-    torch, backend = subject.torch, amx_backend(subject)
+    torch = subject.torch
+    backend = amx_backend(subject, context_len=max(16, max(committed) + draft))
     generator = torch.Generator().manual_seed(subject.seed)
     cache = backend.token_to_kv_pool.get_key_buffer(0)
     cache.copy_(torch.randn(cache.shape, generator=generator))
     table = backend.req_to_token_pool.req_to_token
     table.copy_(torch.randperm(table.numel(), generator=generator).view_as(table) % len(cache))
-    q, k, v = (torch.randn(2 * DRAFT, HEADS, DIM, generator=generator) for _ in range(3))
+    q, k, v = (torch.randn(2 * draft, HEADS, DIM, generator=generator) for _ in range(3))
     seen: list[Any] = []
 
     def kernel(*arguments: Any) -> None:
@@ -79,12 +84,12 @@ def verify_layer(subject: Subject) -> Callable[[int], tuple[list[int], float]]:
     layer = attention_layer(subject, heads=HEADS, dim=DIM, scaling=DIM**-0.5)
 
     def run(added: int) -> tuple[list[int], float]:
-        batch = forward_batch(subject, verify_input(subject, topk=1))
+        spec_info = verify_input(subject, topk=1, draft_token_num=draft)
+        batch = forward_batch(subject, spec_info, committed=committed, draft=draft)
         backend.init_forward_metadata(batch)
         batch.seq_lens = batch.seq_lens + added
-        flat = q.reshape(2 * DRAFT, HEADS * DIM)
+        flat = q.reshape(2 * draft, HEADS * DIM)
         got = backend.forward_extend(flat, k, v, layer, batch, save_kv_cache=False)
-        lengths = torch.full((2,), DRAFT, dtype=torch.int32)
         right = torch.empty_like(q)
         extend_attention(
             q,
@@ -95,10 +100,10 @@ def verify_layer(subject: Subject) -> Callable[[int], tuple[list[int], float]]:
             cache,
             table,
             torch.arange(2),
-            torch.tensor(COMMITTED) + DRAFT,
-            lengths,
-            torch.arange(2, dtype=torch.int32) * DRAFT,
-            DRAFT,
+            torch.tensor(committed) + draft,
+            torch.full((2,), draft, dtype=torch.int32),
+            torch.arange(2, dtype=torch.int32) * draft,
+            draft,
             layer.scaling,
             0.0,
         )
@@ -106,3 +111,16 @@ def verify_layer(subject: Subject) -> Callable[[int], tuple[list[int], float]]:
         return list(seen), error
 
     return run
+
+
+def record_errors(subject: Subject) -> None:
+    """Record the error of the outputs against the committed length, a line a number of drafts."""
+    lines = {
+        f"{draft} drafts": [
+            round(verify_layer(subject, [length, length], draft)(0)[1], 4) for length in LENGTHS
+        ]
+        for draft in (4, 8)
+    }
+    exponents = [length.bit_length() - 1 for length in LENGTHS]
+    axis = {"xLabel": "committed tokens, as a power of two", "yLabel": "relative"}
+    subject.value("Error of the outputs by committed length", {"x": exponents, **lines, **axis})

@@ -101,19 +101,32 @@ def build_tree(  # noqa: PLR0917  # the kernel's own signature
     tree_mask.copy_(tree.tree_mask(built, seq_lens, int(tree_mask_mode)))
 
 
-def tree_mask(subject: Subject) -> Callable[[Any], Any]:
-    """`mask(mode)`: the flat mask of two requests' trees of four nodes, in a layout."""
+def tree_mask(subject: Subject) -> Callable[..., Any]:
+    """`mask(mode, nodes=4)`: the flat mask of two requests' trees, in a layout.
+
+    Four nodes are a tree of two beams and two steps, other numbers one of four beams and three.
+    """
     torch = subject.torch
     seq_lens = torch.tensor([3, 5])
-    parents = torch.tensor([[-1, 0, 1]] * 2)  # of topk + 1 candidates: the root, then the beams
-    selected = torch.tensor([[0, 1, 2]] * 2)
+
+    def tables(nodes: int) -> tuple[Any, Any, int, int]:
+        """Parents of candidates, selected candidates, beams and steps."""
+        narrow = nodes == NODES
+        beams = [-1, 0, 1] if narrow else [-1, 0, 1, 2, 3, 4, 8, 12, 16]
+        sizes = (TOPK, STEPS) if narrow else (4, 3)
+        return torch.tensor([beams] * 2), torch.arange(nodes - 1).repeat(2, 1), *sizes
+
     if subject.version is None:
         from reproducers.reference import tree
 
-        built = tree.naive_build_tree(
-            parents, selected, seq_lens, topk=TOPK, num_steps=STEPS, num_draft_tokens=NODES
-        )
-        return lambda mode: tree.tree_mask(built, seq_lens, mode)
+        def reference(mode: Any, nodes: int = NODES) -> Any:
+            parents, selected, topk, steps = tables(nodes)
+            built = tree.naive_build_tree(
+                parents, selected, seq_lens, topk=topk, num_steps=steps, num_draft_tokens=nodes
+            )
+            return tree.tree_mask(built, seq_lens, mode)
+
+        return reference
     utils = subject.load("sglang.srt.speculative.eagle_utils")
     kernel = (
         "build_tree_kernel_efficient_func"
@@ -122,17 +135,18 @@ def tree_mask(subject: Subject) -> Callable[[Any], Any]:
     )
     subject.substitute(utils, kernel, build_tree, why="a kernel of sgl_kernel")
 
-    def mask(mode: Any) -> Any:
+    def mask(mode: Any, nodes: int = NODES) -> Any:
+        parents, selected, topk, steps = tables(nodes)
         return utils.build_tree_kernel_efficient(
             torch.tensor([7, 8]),
             parents,
             selected,
-            torch.arange(6).view(2, 3),
+            torch.arange(2 * (nodes - 1)).view(2, -1),
             seq_lens,
             int(seq_lens.sum()),
-            TOPK,
-            STEPS,
-            NODES,
+            topk,
+            steps,
+            nodes,
             tree_mask_mode=mode,
         )[0]
 

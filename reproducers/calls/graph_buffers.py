@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from reproducers.upstream.subject import Subject
@@ -61,6 +62,41 @@ def registry(subject: Subject) -> Any:
 def registers(subject: Subject) -> Callable[..., Any]:
     """`register(slot, bind=None)` with a new decode registry: the slot, registered."""
     return lambda slot, bind=None: registry(subject).register_slot(slot, bind=bind)
+
+
+def filled_from(subject: Subject) -> Callable[[int, int], list[int]]:
+    """`fill(requests, tokens_a_request)`: `input_ids` of the buffers after a batch was copied in.
+
+    Token ids count from 1; the bucket is always that of two requests.
+    """
+    torch = subject.torch
+
+    def fill(requests: int, tokens_a_request: int) -> list[int]:
+        buffers = registry(subject)
+        tokens = requests * tokens_a_request
+        batch = {
+            "input_ids": torch.arange(tokens) + 1,
+            "positions": torch.arange(tokens),
+            "out_cache_loc": torch.arange(tokens),
+            "req_pool_indices": torch.arange(requests),
+            "seq_lens": torch.full((requests,), 7),
+        }
+        if subject.version is None:
+            views = buffers.fill_from(batch, padded_bs=MAX_BS)
+            return list(views["input_ids"].tolist())
+        forward_batch = SimpleNamespace(**batch)
+        why = "of a forward batch only the fields that have a buffer"
+        subject.in_place_of("ForwardBatch", forward_batch, why=why)
+        buffers.fill_from(
+            forward_batch,
+            raw_bs=requests,
+            padded_bs=MAX_BS,
+            raw_num_tokens=requests * WIDTH,
+            padded_num_tokens=MAX_TOKENS,
+        )
+        return list(rows_of(buffers.get_slot("input_ids")).tolist())
+
+    return fill
 
 
 def rows_of(slot: Any) -> Any:

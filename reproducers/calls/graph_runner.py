@@ -68,28 +68,34 @@ def graph_runner(subject: Subject, algorithm: str | None) -> Any:
     return module.CudaGraphRunner(model_runner)
 
 
-def batch(subject: Subject, spec_info: Any, tokens: int = REQUESTS) -> Any:
-    """A forward batch of ten requests, by way of the release's ScheduleBatch."""
+def batch(
+    subject: Subject, spec_info: Any, tokens: int | None = None, requests: int = REQUESTS
+) -> Any:
+    """A forward batch of ten requests, by way of the release's ScheduleBatch.
+
+    tokens: of the whole batch; one a request if not given, which makes it a plain decode.
+    """
+    tokens = requests if tokens is None else tokens
     torch = subject.torch
     info = subject.load("sglang.srt.model_executor.forward_batch_info")
     schedule = subject.load("sglang.srt.managers.schedule_batch")
     algorithms = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm
-    verify = tokens != REQUESTS
+    verify = tokens != requests
     request = SimpleNamespace(lora_id=None, grammar=None, dllm_block_offset=None)
     subject.in_place_of("Req", request, why="of a request only what a worker batch asks for")
-    planned = schedule.ScheduleBatch(reqs=[request] * REQUESTS)
+    planned = schedule.ScheduleBatch(reqs=[request] * requests)
     planned.forward_mode = info.ForwardMode.TARGET_VERIFY if verify else info.ForwardMode.DECODE
     planned.spec_algorithm, planned.spec_info = algorithms.EAGLE, spec_info
     planned.input_ids = planned.out_cache_loc = torch.arange(tokens)
-    planned.req_pool_indices = torch.arange(REQUESTS)
-    planned.seq_lens = planned.seq_lens_cpu = torch.full((REQUESTS,), 7)
-    planned.seq_lens_sum = 7 * REQUESTS
+    planned.req_pool_indices = torch.arange(requests)
+    planned.seq_lens = planned.seq_lens_cpu = torch.full((requests,), 7)
+    planned.seq_lens_sum = 7 * requests
     planned.extend_lens, planned.prefix_lens, planned.extend_logprob_start_lens = [], [], []
     worker = planned.get_model_worker_batch()
     fields = {f.name for f in dataclasses.fields(info.ForwardBatch)}
     kept = {k: v for k, v in vars(worker).items() if k in fields and v is not None}
     positions = torch.full((tokens,), 6)
-    return info.ForwardBatch(batch_size=REQUESTS, positions=positions, **kept)
+    return info.ForwardBatch(batch_size=requests, positions=positions, **kept)
 
 
 def stale(subject: Subject, hidden: str = "FULL") -> Any:
@@ -113,6 +119,39 @@ def after_a_verify(subject: Subject) -> Any:
     runner = graph_runner(subject, "EAGLE")
     runner.replay(batch(subject, verify_input(subject), tokens=REQUESTS * DRAFT))
     return runner
+
+
+def record_places(subject: Subject, verifying: Any, plain: Any) -> None:
+    """Record what batches of 1 to 16 requests take in the buffers of both runners, and what fits.
+
+    verifying, plain: runners built with speculation and without.
+    """
+    sizes = [1, 2, 4, 8, 10, 16]
+    lines: dict[str, list[int]] = {"a verify": [], "a plain decode": []}
+    taken = {"places of the verify runner": verifying, "places of the plain runner": plain}
+    fits: dict[str, list[int]] = {}
+    for requests in sizes:
+        verify = batch(subject, verify_input(subject), requests * DRAFT, requests)
+        decode = batch(subject, None, requests=requests)
+        for kind, made in (("a verify", verify), ("a plain decode", decode)):
+            lines[kind].append(len(made.input_ids))
+            for name, runner in (("verify runner", verifying), ("plain runner", plain)):
+                replayed = outcome(lambda runner=runner, made=made: runner.replay(made))  # type: ignore[misc]  # bound now
+                fits.setdefault(f"{kind} on the {name}", []).append(int(replayed == "returns"))
+    places = {
+        name: [requests * runner.num_tokens_per_bs for requests in sizes]
+        for name, runner in taken.items()
+    }
+    axis = {"xLabel": "requests", "yLabel": "tokens"}
+    tokens = {f"tokens of {kind}": counts for kind, counts in lines.items()}
+    subject.value("Places in the graph's buffers", {"x": sizes, **places, **tokens, **axis})
+    said = {"xLabel": "requests", "yLabel": "1: replayed, 0: refused by torch or the runner"}
+    subject.value("What fits", {"x": sizes, **fits, **said})
+    sizes_of = {
+        name: runner.buffers.input_ids.numel()
+        for name, runner in (("verify runner", verifying), ("plain runner", plain))
+    }
+    subject.value("input_ids buffer", sizes_of)
 
 
 def extend_lens_after_decode(subject: Subject) -> Any:

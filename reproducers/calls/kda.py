@@ -1,5 +1,6 @@
 """The wrapper of flashinfer's KDA verify kernel, the state pool it works on, and small batches."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from reproducers.upstream.subject import Subject
@@ -53,7 +54,9 @@ def recurrent_kda(
 
 
 def kda_kernel(subject: Subject) -> Any:
-    """The release's own FlashInferKDAKernel, built on a simulated SM100."""
+    """The release's own FlashInferKDAKernel, built on a simulated SM100; None on the reference."""
+    if subject.version is None:
+        return None
     why = "the kernel needs compute capability 10"
     subject.substitute("flashinfer.kda_decode", "recurrent_kda", recurrent_kda, why=why)
     module = subject.load("sglang.srt.layers.attention.linear.kernels.kda_flashinfer")
@@ -76,7 +79,17 @@ class OnThisDevice:
 
 
 def state_pool(subject: Subject, speculative_num_draft_tokens: int) -> Any:
-    """One KDA layer of the release's own MambaPool: `temporal` and `intermediate_ssm`."""
+    """One KDA layer of the release's own MambaPool: `temporal` and `intermediate_ssm`.
+
+    On the reference two tensors of the same shapes.
+    """
+    if subject.version is None:
+        torch, entry = subject.torch, (HEADS, DIM, DIM)
+        rows = (REQUESTS + 1, speculative_num_draft_tokens)
+        return SimpleNamespace(
+            temporal=torch.zeros(5, *entry, device=subject.device),
+            intermediate_ssm=torch.zeros(*rows, *entry, device=subject.device),
+        )
     pool = subject.load("sglang.srt.mem_cache.memory_pool")
     params = subject.load("sglang.srt.configs.mamba_utils")
     here = OnThisDevice(subject.torch, subject.device)
@@ -117,6 +130,8 @@ def batch(subject: Subject, draft: int = DRAFT) -> dict[str, Any]:
 def verify(subject: Subject, kernel: Any, state: Any, draft: int = DRAFT, **options: Any) -> Any:
     """Verify `draft` tokens of each request on a layer's state; [1, tokens, H, V]."""
     torch, device = subject.torch, subject.device
+    if kernel is None:
+        return _on_reference(subject, state, draft)[None]
     return kernel.target_verify(
         **batch(subject, draft),
         ssm_states=state.temporal,
@@ -134,25 +149,47 @@ def verify(subject: Subject, kernel: Any, state: Any, draft: int = DRAFT, **opti
     )
 
 
-def recurrence(subject: Subject, states: Any) -> tuple[Any, Any]:
-    """The same tokens in the reference, in float32: outputs and last states.
-
-    states: [N, H, V, K], the requests' committed states. Gives [N, steps, H, V] and [N, H, V, K].
-    """
+def _on_reference(subject: Subject, state: Any, draft: int) -> Any:
+    """The reference's verify of the batch on a layer's state: [tokens, H, V]."""
     from reproducers.reference.kda import kda_target_verify
 
-    torch, inputs = subject.torch, batch(subject)
-    scratch = torch.zeros(REQUESTS, DRAFT, HEADS, DIM, DIM, device=subject.device)
-    out = kda_target_verify(
+    inputs = batch(subject, draft)
+    return kda_target_verify(
         *(inputs[name][0].float() for name in "qkvab"),
         A_log=inputs["A_log"].flatten().float(),
         dt_bias=inputs["dt_bias"].float(),
-        ssm_states=states.float(),
-        cache_indices=torch.arange(REQUESTS, device=subject.device),
-        draft_token_num=DRAFT,
-        intermediate_ssm=scratch,
+        ssm_states=state.temporal,
+        cache_indices=subject.torch.tensor(SLOTS, device=subject.device),
+        draft_token_num=draft,
+        intermediate_ssm=state.intermediate_ssm,
     )
-    return out.view(REQUESTS, DRAFT, HEADS, DIM), scratch[:, -1]
+
+
+def in_chunks(subject: Subject, states: Any) -> tuple[Any, Any]:
+    """The same tokens in the reference's chunked form, in float32: outputs and last states.
+
+    It shares no step with the recurrence of the kernel. states: [N, H, V, K], the requests'
+    committed states. Gives [N, steps, H, V] and [N, H, V, K].
+    """
+    from reproducers.reference.chunked import naive_chunk_verify
+    from reproducers.reference.gates import naive_beta, naive_decay_gate
+
+    inputs = batch(subject)
+    rows = {name: inputs[name][0].float().split(DRAFT) for name in "qkvab"}
+    A_log, dt_bias = inputs["A_log"].flatten().float(), inputs["dt_bias"].float()
+    done = [
+        naive_chunk_verify(
+            rows["q"][n],
+            rows["k"][n],
+            rows["v"][n],
+            naive_decay_gate(rows["a"][n].view(DRAFT, HEADS, DIM), A_log, dt_bias.view(HEADS, DIM)),
+            naive_beta(rows["b"][n]),
+            initial_state=states[n].float(),
+        )
+        for n in range(REQUESTS)
+    ]
+    stack = subject.torch.stack
+    return stack([one.out for one in done]), stack([one.final_state for one in done])
 
 
 def difference(got: Any, expected: Any) -> float:

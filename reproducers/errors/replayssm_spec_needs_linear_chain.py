@@ -13,13 +13,15 @@ gates and rebuilds the states of a whole window at once. In that window each tok
 ones: a strictly lower triangular mask, which is a chain. In a tree a token must not see its
 siblings' branches, so `--speculative-eagle-topk` above 1 is refused while arguments are resolved,
 before a model is loaded. Here a launch line goes through the release's own parser and resolution
-for a small hybrid model on a simulated B200.
+for a small hybrid model on a simulated B200. What the check keeps out is measured beside it, on the
+reference in float64: a tree's nodes computed as one chain, against the recurrence along its paths.
 """
 
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from reproducers.calls.chain_on_tree import record_errors
 from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
@@ -79,6 +81,7 @@ def fix(subject: Subject) -> None:
         "mamba_ssm_dtype": "float32",  # set along with the flag
     }.items():
         same(subject, f"resolved-{name.replace('_', '-')}", settings[name], value)
+    record_errors(subject)
 
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:

@@ -24,6 +24,7 @@ from reproducers.calls.amx import (
     amx_backend,
     forward_batch,
     lengths_in_kernel,
+    metadata,
     verify_input,
 )
 from reproducers.checks import same
@@ -31,32 +32,31 @@ from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+REFERENCE = True
 AFTER_DRAFT = [n + DRAFT for n in COMMITTED]
 
 
 def trigger(subject: Subject) -> None:
     """Two requests to verify, and nothing that says what."""
-    backend = amx_backend(subject)
     subject.value("spec_info", None)
-    backend.init_forward_metadata(forward_batch(subject, spec_info=None))
+    metadata(subject)(topk=None)
 
 
 def fix(subject: Subject) -> None:
     """The same batch with its verify input attached, once as a chain and once as a tree."""
-    backend = amx_backend(subject)
+    derive = metadata(subject)
     for topk, shape in ((1, "chain"), (2, "tree")):
-        draft = verify_input(subject, topk)
-        backend.init_forward_metadata(forward_batch(subject, spec_info=draft))
-        seq_lens, extend_seq_lens, extend_start_loc, mask = backend.extend_metadata
-        same(subject, f"{shape}-seq-lens", seq_lens.tolist(), AFTER_DRAFT)
-        same(subject, f"{shape}-extend-lens", extend_seq_lens.tolist(), [DRAFT, DRAFT])
-        same(subject, f"{shape}-start-locations", extend_start_loc.tolist(), [0, DRAFT])
-        kept = "none" if mask is None else "the draft's" if mask is draft.custom_mask else "other"
+        seq_lens, extend_seq_lens, extend_start_loc, kept = derive(topk)
+        same(subject, f"{shape}-seq-lens", seq_lens, AFTER_DRAFT)
+        same(subject, f"{shape}-extend-lens", extend_seq_lens, [DRAFT, DRAFT])
+        same(subject, f"{shape}-start-locations", extend_start_loc, [0, DRAFT])
         same(subject, f"{shape}-mask", kept, "none" if shape == "chain" else "the draft's")
 
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     """The page's code against the backend, and what published pages get wrong."""
+    if subject.version is None:
+        return  # the page's code takes the engine's own objects
     backend = amx_backend(subject)
     draft_input = subject.load("sglang.srt.speculative.eagle_info").EagleDraftInput
     cases = {
@@ -91,6 +91,6 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     files = Path(str(subject.root), "sglang", "srt").rglob("*.py")
     named = [path.name for path in files if b"TLVerifyInput" in path.read_bytes()]
     same(subject, "no-tl-verify-input", named, [])
-    overwritten = subject.version is not None and subject.version.release < (0, 5, 19)
+    overwritten = subject.version.release < (0, 5, 19)
     arrive = COMMITTED if overwritten else AFTER_DRAFT
     same(subject, "lengths-that-reach-the-kernel", lengths_in_kernel(subject, backend), arrive)

@@ -27,6 +27,7 @@ from reproducers.calls.graph_runner import (
     batch,
     extend_lens_after_decode,
     graph_runner,
+    record_places,
     stale,
     tree,
     verify_input,
@@ -69,6 +70,8 @@ def fix(subject: Subject) -> None:
     )
     left = batch(subject, stale(subject))
     same(subject, "new-runner-alone-refuses-the-batch", bool(runner.can_run(left)), False)
+    record_places(subject, speculative, runner)
+    runner.replay(decode)
 
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
@@ -101,6 +104,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
 
     example(subject, snippets, names, RuntimeError, SIZES)
 
+    one = outcome(lambda: built.replay(batch(subject, None, requests=1)))
+    same(subject, "one-request-is-broadcast", one, "returns")
     last = bool(built.can_run(batch(subject, stale(subject, "LAST"))))
     same(subject, "hidden-mode-last-is-refused", last, False)
     same(subject, "extend-lens-is-stale", extend_lens_after_decode(subject), [7] * REQUESTS)

@@ -18,10 +18,11 @@ from typing import Any
 
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
-from reproducers.errors.unknown_speculative_phase import DRAFT, width_of
+from reproducers.errors.unknown_speculative_phase import DRAFT, eagle, width_of
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+REFERENCE = True
 
 
 def trigger(subject: Subject) -> None:
@@ -37,7 +38,7 @@ def fix(subject: Subject) -> None:
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     """The page's code against the function."""
-    eagle = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.EAGLE
+    algorithm = eagle(subject)
 
     def width(phase: str, spec_algorithm: Any = None) -> Any:
         return width_of(subject, phase, spec_algorithm=spec_algorithm)
@@ -48,7 +49,7 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         width,
         cases={
             "verify without": ("target_verify", None),
-            "verify with": ("target_verify", eagle),
+            "verify with": ("target_verify", algorithm),
             "draft without": ("draft_decode", None),
             "extend without": ("draft_extend", None),
         },
@@ -56,6 +57,6 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         text="has no attribute 'get_num_tokens_per_req_for_target_verify'",
         rescued=(("target_verify", None), DRAFT),
         passed_on=("verify", None),
-        names={"width": width, "spec_algorithm": eagle},
+        names={"width": width, "spec_algorithm": algorithm},
     )
     same(subject, "draft-phases-do-not-ask", width("draft_extend"), DRAFT)

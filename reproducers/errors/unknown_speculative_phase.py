@@ -14,23 +14,42 @@ forward mode and no speculative phase.
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from reproducers.checks import same
+from reproducers.reference import widths
 from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+REFERENCE = True
 TOPK, DRAFT = 4, 16  # --speculative-eagle-topk, --speculative-num-draft-tokens
 WIDTHS = {"draft_decode": TOPK, "draft_extend": DRAFT, "target_verify": DRAFT}
 
 
+def eagle(subject: Subject) -> Any:
+    """The speculative algorithm that is asked."""
+    if subject.version is None:
+        return widths.SpeculativeAlgorithm("EAGLE")
+    return subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.EAGLE
+
+
+def resolver(subject: Subject) -> Callable[..., Any]:
+    """The release's own `resolve_num_tokens_per_req`, or the reference's."""
+    if subject.version is None:
+        sizes = {"speculative_eagle_topk": TOPK, "speculative_num_draft_tokens": DRAFT}
+        return partial(widths.resolve_num_tokens_per_req, widths.SpecConfig(**sizes))
+    utils = subject.load("sglang.srt.speculative.spec_utils")
+    return utils.resolve_num_tokens_per_req  # type: ignore[no-any-return]  # the release's function
+
+
 def width_of(subject: Subject, phase: str, **options: Any) -> Any:
-    """Call the release's `resolve_num_tokens_per_req` for an EAGLE server with a tree of 16."""
-    resolve = subject.load("sglang.srt.speculative.spec_utils").resolve_num_tokens_per_req
-    algorithm = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.EAGLE
+    """Ask for a phase's width on an EAGLE server with a tree of 16."""
+    resolve, algorithm = resolver(subject), eagle(subject)
+    if subject.version is None:
+        return resolve(phase=phase, **({"spec_algorithm": algorithm} | options))
     context = subject.load("sglang.srt.runtime_context").get_context()
     settings = {"speculative_eagle_topk": TOPK, "speculative_num_draft_tokens": DRAFT}
     with context.override_server_args(**settings) as server_args:
@@ -56,42 +75,42 @@ def fix(subject: Subject) -> None:
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     """The page's code against the function, and what published pages get wrong."""
-    eagle = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.EAGLE
-    pairs = [(phase, eagle) for phase in (*WIDTHS, "decode", "verify", "TARGET_VERIFY", "")]
+    algorithm = eagle(subject)
+    pairs = [(phase, algorithm) for phase in (*WIDTHS, "decode", "verify", "TARGET_VERIFY", "")]
     pairs += [("target_verify", None), ("draft_decode", None)]
 
     def engine(phase: str, spec_algorithm: Any) -> Any:
         return width_of(subject, phase, spec_algorithm=spec_algorithm)
 
     cases = {
-        f"{phase!r}, {algorithm}": partial(tuple, (phase, algorithm)) for phase, algorithm in pairs
+        f"{phase!r}, {given and 'EAGLE'}": partial(tuple, (phase, given)) for phase, given in pairs
     }
     judge(subject, snippets, cases, engine)
 
     guarded = define(snippets, TRY_AND_EXCEPT)
-    got = outcome(lambda: guarded(lambda phase: engine(phase, eagle), "decode"))
+    got = outcome(lambda: guarded(lambda phase: engine(phase, algorithm), "decode"))
     ok = got.startswith("LookupError: ") and all(phase in got for phase in WIDTHS)
     subject.claim(TRY_AND_EXCEPT, "'decode'", "LookupError that names the phases", got, ok=ok)
-    width = guarded(lambda phase: engine(phase, eagle), "draft_decode")
+    width = guarded(lambda phase: engine(phase, algorithm), "draft_decode")
     subject.claim(TRY_AND_EXCEPT, "'draft_decode'", TOPK, width, ok=width == TOPK)
     got = outcome(lambda: guarded(lambda phase: engine(phase, None), "target_verify"))
     ok = got.startswith("AttributeError: ")
     subject.claim(TRY_AND_EXCEPT, "no algorithm", "another error passes through", got, ok=ok)
 
     def names() -> dict[str, Any]:
-        return {"resolve_num_tokens_per_req": partial(width_of, subject), "spec_algorithm": eagle}
+        resolve = partial(width_of, subject)
+        return {"resolve_num_tokens_per_req": resolve, "spec_algorithm": algorithm}
 
     example(subject, snippets, names, ValueError, "Unknown speculative phase: decode")
 
     decode = outcome(lambda: width_of(subject, "decode"))
     same(subject, "decode-is-no-phase", decode, "ValueError: Unknown speculative phase: decode")
     said = {"decode", "target_verify"}  # what a published validator accepts
-    known = {p for p in (*WIDTHS, "decode") if outcome(partial(engine, p, eagle)) == "returns"}
+    known = {p for p in (*WIDTHS, "decode") if outcome(partial(engine, p, algorithm)) == "returns"}
     both_ways = [sorted(said - known), sorted(known - said)]
     wrong = [["decode"], ["draft_decode", "draft_extend"]]
     same(subject, "published-set-wrong-both-ways", both_ways, wrong)
-    resolve = subject.load("sglang.srt.speculative.spec_utils").resolve_num_tokens_per_req
-    positional = outcome(lambda: resolve("target_verify", eagle))
+    positional = outcome(lambda: resolver(subject)("target_verify", algorithm))
     subject.check("positional-call", positional.startswith("TypeError: "), got=positional)
     missing = outcome(lambda: engine("target_verify", None))
     subject.check(

@@ -17,7 +17,7 @@ them. The CPU kernel is replaced by one in plain torch here.
 from collections.abc import Mapping
 
 from reproducers.calls.amx import COMMITTED, DRAFT
-from reproducers.calls.amx_verify import verify_layer
+from reproducers.calls.amx_verify import record_errors, verify_layer
 from reproducers.calls.page import hold_page
 from reproducers.calls.silent import WrongResultError, expect
 from reproducers.checks import same
@@ -28,6 +28,7 @@ RELEASES = "sglang >=0.5.16,<=0.5.18"
 
 def trigger(subject: Subject) -> None:
     """Two requests of seven and five committed tokens verify a chain of four."""
+    record_errors(subject)
     prefixes, error = verify_layer(subject)(0)
     subject.value("draft_token_num", DRAFT)
     subject.wrong_result(

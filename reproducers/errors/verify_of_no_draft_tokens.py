@@ -15,40 +15,36 @@ look at its numbers.
 
 from collections.abc import Mapping
 
-from reproducers.calls.amx import COMMITTED, amx_backend, forward_batch, verify_input
+from reproducers.calls.amx import COMMITTED, metadata
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+REFERENCE = True
 
 
 def trigger(subject: Subject) -> None:
     """Two requests whose verify input has no token."""
     subject.value("draft_token_num", 0)
-    batch = forward_batch(subject, verify_input(subject, topk=1, draft_token_num=0))
-    amx_backend(subject).init_forward_metadata(batch)
+    metadata(subject)(topk=1, draft_token_num=0)
 
 
 def fix(subject: Subject) -> None:
     """The same requests with the root alone: a verify of zero draft steps."""
-    backend = amx_backend(subject)
-    batch = forward_batch(subject, verify_input(subject, topk=1, draft_token_num=1))
-    backend.init_forward_metadata(batch)
-    seq_lens, extend, start, _mask = backend.extend_metadata
-    same(subject, "lengths", seq_lens.tolist(), [n + 1 for n in COMMITTED])
-    same(subject, "extend-lengths", extend.tolist(), [1, 1])
-    same(subject, "start-locations", start.tolist(), [0, 1])
+    seq_lens, extend, start, _mask = metadata(subject)(topk=1, draft_token_num=1)
+    same(subject, "lengths", seq_lens, [n + 1 for n in COMMITTED])
+    same(subject, "extend-lengths", extend, [1, 1])
+    same(subject, "start-locations", start, [0, 1])
 
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     """The page's code against the backend."""
-    backend = amx_backend(subject)
+    derive = metadata(subject)
 
     def lengths(draft_token_num: int) -> list[int]:
-        batch = forward_batch(subject, verify_input(subject, 1, draft_token_num))
-        backend.init_forward_metadata(batch)
-        return list(backend.extend_metadata[0].tolist())
+        found: list[int] = derive(1, draft_token_num)[0]
+        return found
 
     hold_page(
         subject,
