@@ -13,7 +13,7 @@ from app.diagnosis.case import Case
 from app.diagnosis.causes import Draft, announce, assign, group, with_echo, within_chain
 from app.diagnosis.exits import read_exits
 from app.diagnosis.facts import Facts, read_command, read_lines
-from app.diagnosis.findings import finding_of
+from app.diagnosis.findings import brief, finding_of
 from app.diagnosis.lines import Line
 from app.diagnosis.masking import mask_all
 from app.diagnosis.matcher import Matcher
@@ -28,6 +28,8 @@ from app.diagnosis.units import Unit, of_answer, units
 from app.diagnosis.verdicts import conclude, exit_findings
 
 _ERROR_LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
+_MOST_WHOLE: Final = 100
+"""Findings that are explained in full; of a log with more the others are told in brief."""
 _DUMPED: Final = lazy(r"HTTP/1\.[01]\" [23]\d\d|Receive: obj=|Finish: obj=")
 
 
@@ -88,7 +90,10 @@ def of_lines(
         shown=text is not None,
     )
     cause = assign(groups)
-    findings = [finding_of(g, case) for g in groups]
+    findings = [
+        finding_of(g, case) if i < _MOST_WHOLE or g is cause else brief(g, case)
+        for i, g in enumerate(groups)
+    ]
     diagnosis = Diagnosis(
         verdict="clean",
         root_cause=groups.index(cause) if cause else None,

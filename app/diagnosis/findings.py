@@ -20,6 +20,42 @@ _MOST_OCCURRENCES: Final = 100
 _LONGEST: Final = 2_000
 
 
+def brief(group: Group, case: Case) -> Finding:
+    """What was said, where and how often: for the many findings of a log beyond the first.
+
+    Args:
+        group: drafts of the same error.
+        case: what all findings share.
+    """
+    draft = group.first
+    match = draft.match
+    record = match.record if match else None
+    explained = _explained(record, case)
+    lines = [d.unit for d in group.drafts]
+    return Finding(
+        entry_id=explained.entry_id if explained else None,
+        slug=explained.slug or None if explained else None,
+        error_class=draft.error_class,
+        message=draft.message[:_LONGEST],
+        template=record.template if record else None,
+        params=dict(match.values) if match else {},
+        package=_package(draft, case),
+        frame=_frame(draft, case) if draft.unit.raised else None,
+        site=_site(draft, case, history=False),
+        rank=draft.unit.rank,
+        process=draft.unit.stream.source or None,
+        first_line=min(u.first for u in lines),
+        last_line=max(u.last for u in lines),
+        count=len(lines),
+        role=group.role or "warning",
+        confidence=_confidence(draft, group),
+        release=_release(case),
+        title=explained.title if explained else "",
+        ranks=_ranks(group),
+        occurrences=_occurrences(group),
+    )
+
+
 def finding_of(group: Group, case: Case) -> Finding:
     """Write a group down."""
     draft = group.first
@@ -126,7 +162,7 @@ def _raised_at(draft: Draft, frame: ShownFrame | None) -> ShownFrame | None:
     return ShownFrame(path, leaf(last.function) or last.function, last.line)
 
 
-def _site(draft: Draft, case: Case) -> CatalogSite | None:
+def _site(draft: Draft, case: Case, *, history: bool = True) -> CatalogSite | None:
     match = draft.match
     if match is None or match.record.package not in ENGINES or not match.record.sites:
         return None
@@ -134,7 +170,7 @@ def _site(draft: Draft, case: Case) -> CatalogSite | None:
     frame = raised.frames[-1] if raised and raised.frames else None
     seen = Seen(canonical(frame.file)[1], leaf(frame.function), frame.line) if frame else Seen()
     index, record = case.matcher.index, match.record
-    later = case.matcher.later(draft.unit, record) if gone(index, record) else None
+    later = case.matcher.later(draft.unit, record) if history and gone(index, record) else None
     return site_of(index, record, case.origin.number, seen, later)
 
 

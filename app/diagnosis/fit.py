@@ -5,6 +5,7 @@ the right of the one before. A message may stand inside a longer line, may be cu
 have been wrapped by a terminal; each of these is told apart, because it makes a match weaker.
 """
 
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from app.diagnosis.patterns import lazy
@@ -60,7 +61,12 @@ class Fit(NamedTuple):
 
 def weight(parts: tuple[str, ...] | list[str]) -> int:
     """Letters and digits in the fixed parts."""
-    return sum(len(_WORDY().findall(p)) for p in parts)
+    return sum(map(_letters, parts))
+
+
+@lru_cache(maxsize=16_384)
+def _letters(part: str) -> int:
+    return len(_WORDY().findall(part))
 
 
 def fit(parts: list[str], text: str, *, begin: int = 0, end: int | None = None) -> Fit | None:

@@ -1,5 +1,6 @@
 """How well a template explains a unit: its words, its class and its place, weighed together."""
 
+from functools import lru_cache
 from typing import Final
 
 from app.diagnosis.fit import Fit, dense, weight
@@ -96,6 +97,7 @@ def _condition_in(source: str) -> str:
     return dense(source).removeprefix("assert").strip("()\\,")
 
 
+@lru_cache(maxsize=4_096)
 def bare(error_class: str) -> str:
     """`torch.OutOfMemoryError` → `OutOfMemoryError`."""
     return error_class.rpartition("::")[2].split("(", 1)[0].rpartition(".")[2]

@@ -218,6 +218,7 @@ def _padded(a: int, b: int, terms: list[Term], facts: Facts, reading: Reading) -
     if not ways:
         return False
     ways.sort(key=lambda way: way[0])
+    ways = [w for i, w in enumerate(ways) if w[1] not in [x[1] for x in ways[:i]]]
     unseen, padded, real, t = ways[0]
     reading.params |= {"padded_batch": padded, "real_batch": real, "num_tokens_per_bs": t.value}
     seen = "" if unseen else ", as many as the last decode batch had"

@@ -18,7 +18,7 @@ _HEADER: Final = re.compile(
 )
 _FRAME: Final = re.compile(
     r'\s*File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,7})'
-    r"(?:,? in (?P<function>[^\n\"()]{1,300}?))?\s*$"
+    r"(?:,? in (?P<function>[^\x00-\x1f\"()]{1,300}?))?\s*$"
 )
 _RICH: Final = lazy(
     r"\s*│ (?P<file>/[^\s:│]{1,300}):(?P<line>\d{1,7}) in (?P<function>[\w.<>]{1,120})"
