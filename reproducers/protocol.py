@@ -44,6 +44,60 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """What a release can ask about an accelerator that is simulated for it."""
+
+    kind: str
+    """Its architecture."""
+    vendor: Literal["cpu", "cuda", "hip"]
+    name: str = ""
+    capability: tuple[int, int] | None = None
+    """(major, minor) as torch reports it."""
+    memory_mib: int | None = None
+    """Memory of one device in MiB, as nvidia-smi or rocm-smi reports it."""
+    devices: int = 8
+    amx: bool = False
+
+
+def _cuda(kind: str, name: str, capability: tuple[int, int], memory_mib: int) -> Platform:
+    return Platform(
+        kind=kind, vendor="cuda", name=name, capability=capability, memory_mib=memory_mib
+    )
+
+
+GPUS: dict[str, Platform] = {
+    "h100": _cuda("sm90", "NVIDIA H100 80GB HBM3", (9, 0), 81559),
+    "h200": _cuda("sm90", "NVIDIA H200", (9, 0), 143771),
+    "b200": _cuda("sm100", "NVIDIA B200", (10, 0), 183359),
+    "b300": _cuda("sm103", "NVIDIA B300", (10, 3), 275040),
+    "a100": _cuda("sm80", "NVIDIA A100-SXM4-80GB", (8, 0), 81920),
+    "l40s": _cuda("sm89", "NVIDIA L40S", (8, 9), 46068),
+    "rtx5090": _cuda("sm120", "NVIDIA GeForce RTX 5090", (12, 0), 32607),
+    "mi300x": Platform(
+        kind="gfx942",
+        vendor="hip",
+        name="AMD Instinct MI300X",
+        capability=(9, 4),
+        memory_mib=196592,
+    ),
+    "cpu": Platform(kind="cpu", vendor="cpu"),
+    "cpu-amx": Platform(kind="cpu", vendor="cpu", amx=True),
+}
+"""Accelerators that a request may ask for by these names; see `reproducers.upstream.platforms`."""
+ARCHITECTURES: dict[str, str] = {
+    "sm80": "a100",
+    "sm89": "l40s",
+    "sm90": "h100",
+    "sm100": "b200",
+    "sm103": "b300",
+    "sm120": "rtx5090",
+    "gfx942": "mi300x",
+    "hip": "mi300x",
+}
+"""Which of them stands for an architecture."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One question to the runner."""
 

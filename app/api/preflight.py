@@ -35,6 +35,8 @@ class Wanted(BaseModel):
     gpu: str | None = None
     config: str | dict[str, Any] | None = None
     """The model's config.json, as text or as an object."""
+    since: bool = False
+    """Ask the other releases too: in which is the line refused, which take it? Takes seconds."""
 
 
 _BODY: dict[str, Any] = {
@@ -52,7 +54,7 @@ _BODY: dict[str, Any] = {
 async def check(request: Request) -> Response:
     """What a release's own parser and checks say to a line; only for the machine itself."""
     check_preflight_allowed(request)
-    check_query(request, "release", "gpu")
+    check_query(request, "release", "gpu", "since")
     raw = await read_body(request, most_raw=_MOST, most_unpacked=_MOST, advice=ADVICE)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     query = dict(request.query_params)
@@ -69,6 +71,7 @@ def _answer(state: State, raw: bytes, kind: str, query: dict[str, str]) -> dict[
         release=wanted.release or "",
         gpu=wanted.gpu or "",
         config=json.dumps(config) if isinstance(config, dict) else config or "",
+        since=wanted.since,
     )
     return report.as_json()
 
@@ -76,5 +79,10 @@ def _answer(state: State, raw: bytes, kind: str, query: dict[str, str]) -> dict[
 def _wanted(raw: bytes, kind: str, query: dict[str, str]) -> Wanted:
     if kind != "application/json":
         text = raw.decode("utf-8", "replace")
-        return Wanted(command=text, release=query.get("release"), gpu=query.get("gpu"))
+        return Wanted(
+            command=text,
+            release=query.get("release"),
+            gpu=query.get("gpu"),
+            since=query.get("since", "") not in ("", "0", "false"),
+        )
     return read_json(raw, Wanted)

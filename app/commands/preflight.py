@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         action="store_true",
-        help="ask every cached release whether it refuses the line too, however long it takes",
+        help="ask every cached release whether it takes the line, however long it takes",
     )
     parser.add_argument("--collect-flags", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
@@ -115,6 +115,7 @@ def _check(
         config_dir=Path(args.config) if args.config else None,
         local=True,
         patience=None if args.since else _PATIENCE,
+        passing=args.since,
     )
     return [check(question, settings, command=c, on_progress=_progress) for c in commands]
 

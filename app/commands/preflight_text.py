@@ -4,7 +4,6 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from app.preflight.flags import spans_text
 from app.preflight.gpus import GPUS
 from app.preflight.report import Finding, Report
 
@@ -20,6 +19,10 @@ def as_text(report: Report) -> str:
         lines += ["", *_finding(finding)]
     if report.corrected_command:
         lines += ["", "passes as:", "  " + report.corrected_command]
+    if report.releases and not any(f.holds for f in report.findings):
+        lines += ["", f"other releases: {report.releases.text}"]
+    if _not_asked(report):
+        lines += ["", "Releases that were not asked: there was no time. --since asks all."]
     if report.skipped:
         lines += ["", "not reached:"]
         lines += [f"  {s.check}\n    needs {s.missing}" for s in report.skipped]
@@ -36,6 +39,10 @@ def as_text(report: Report) -> str:
     return "\n".join(lines)
 
 
+def _not_asked(report: Report) -> bool:
+    return any(h and h.not_asked for h in (report.releases, *(f.holds for f in report.findings)))
+
+
 def _finding(finding: Finding) -> list[str]:
     head = _MARKS[finding.level] + (f" {finding.flag}" if finding.flag else "")
     lines = [head, *_wrapped(finding.message)]
@@ -50,10 +57,6 @@ def _finding(finding: Finding) -> list[str]:
         lines.append(f"    entry {finding.slug or finding.entry_id}")
     if finding.holds and finding.holds.text:
         lines.append(f"    {finding.holds.text}")
-        if finding.holds.not_asked:
-            known = [*finding.holds.refused, *finding.holds.accepted, *finding.holds.other]
-            spans = spans_text(finding.holds.not_asked, [*known, *finding.holds.not_asked])
-            lines.append(f"    not asked: {spans} (--since asks all)")
     if finding.suggestion:
         lines += ["  fix", *_wrapped(finding.suggestion)]
     signs = {"keep": " ", "remove": "-", "add": "+"}

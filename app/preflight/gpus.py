@@ -5,29 +5,16 @@ from itertools import pairwise
 from typing import Final
 
 from app.exceptions import BadInputError
+from reproducers.protocol import ARCHITECTURES
+from reproducers.protocol import GPUS as PLATFORMS
 
 GPUS: Final = {
-    "h100": "NVIDIA H100 80GB",
-    "h200": "NVIDIA H200",
-    "b200": "NVIDIA B200",
-    "b300": "NVIDIA B300",
-    "a100": "NVIDIA A100 80GB",
-    "l40s": "NVIDIA L40S",
-    "rtx5090": "NVIDIA GeForce RTX 5090",
-    "mi300x": "AMD Instinct MI300X",
-    "cpu": "no GPU",
-    "cpu-amx": "no GPU, a CPU with AMX",
+    key: platform.name or ("no GPU, a CPU with AMX" if platform.amx else "no GPU")
+    for key, platform in PLATFORMS.items()
 }
-"""What can be simulated; the simulation itself is behind the wall."""
+"""What can be simulated, with a name for a reader; the simulation itself is behind the wall."""
 ALIASES: Final = {
-    "sm80": "a100",
-    "sm89": "l40s",
-    "sm90": "h100",
-    "sm100": "b200",
-    "sm103": "b300",
-    "sm120": "rtx5090",
-    "gfx942": "mi300x",
-    "hip": "mi300x",
+    **ARCHITECTURES,
     "rocm": "mi300x",
     "gb200": "b200",
     "gb300": "b300",

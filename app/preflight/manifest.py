@@ -10,7 +10,7 @@ from typing import Final
 import regex
 import yaml
 
-from app.preflight.shell import Source, Word
+from app.preflight.shell import Lexer, Source, Word
 
 _KEYS: Final = regex.compile(
     r"^[ \t]*(?:-[ \t]+)?[\"']?"
@@ -107,10 +107,18 @@ def _container(parts: list[yaml.Node], text: str) -> Manifest | None:
             if len(parts) == 1:
                 # Compose splits a string command as a shell would.
                 return Manifest(shell=Source(word.text, tuple(word.offsets)))
-            words.append(word)
+            words += _split(word, words)
         elif isinstance(part, yaml.SequenceNode):
             words += [w for n in part.value for w in _words(n, text, 0)]
     return Manifest(words=words) if words else None
+
+
+def _split(word: Word, before: list[Word]) -> list[Word]:
+    """A string beside another part of the command: Compose splits both as a shell would."""
+    if before and before[-1].text in ("-c", "-lc", "-ec"):
+        return [word]
+    lexer = Lexer(Source(word.text, tuple(word.offsets)), {})
+    return next((words for words, _ in lexer.statements() if words), [])
 
 
 def _words(node: yaml.Node, text: str, base: int) -> list[Word]:

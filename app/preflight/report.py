@@ -17,7 +17,10 @@ class Holds:
     """The line does not meet this finding there (it may meet another)."""
     other: list[str] = field(default_factory=list)
     """The line is refused there for another reason."""
+    cannot_tell: list[str] = field(default_factory=list)
+    """The check could not be run there, or something that it needs was not given."""
     not_asked: list[str] = field(default_factory=list)
+    """There was no time for these."""
     evidence: str = "executed"
     """executed: the line was checked on each; read: the check's text was looked for."""
     text: str = ""
@@ -70,6 +73,8 @@ class Report:
     """Placeholders that only the user can fill in: {"placeholder","flag"}."""
     models: list[dict[str, Any]] = field(default_factory=list)
     """What stood for each model: {"model","origin","about"}."""
+    releases: Holds | None = None
+    """What the other releases say to the line as it stands; None if none was to be asked."""
     corrected_command: str | None = None
     """The line with every correction, if it then passes."""
     substitutes: list[dict[str, Any]] = field(default_factory=list)
@@ -97,6 +102,7 @@ class Report:
             "skipped": [{"check": s.check, "missing": s.missing} for s in self.skipped],
             "asked": self.asked,
             "models": self.models,
+            "releases": _holds(self.releases),
             "correctedCommand": self.corrected_command,
             "substitutes": self.substitutes,
             "isolation": self.isolation,
@@ -105,7 +111,6 @@ class Report:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    holds = finding.holds
     return {
         "level": finding.level,
         "flag": finding.flag,
@@ -120,16 +125,21 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "suggestion": finding.suggestion,
         "suggestedCommand": finding.suggested_command,
         "difference": finding.difference,
-        "holds": None
-        if holds is None
-        else {
-            "refused": holds.refused,
-            "accepted": holds.accepted,
-            "other": holds.other,
-            "notAsked": holds.not_asked,
-            "evidence": holds.evidence,
-            "text": holds.text,
-        },
+        "holds": _holds(finding.holds),
         "position": finding.position,
         "evidence": finding.evidence,
+    }
+
+
+def _holds(holds: Holds | None) -> dict[str, Any] | None:
+    if holds is None:
+        return None
+    return {
+        "refused": holds.refused,
+        "accepted": holds.accepted,
+        "other": holds.other,
+        "cannotTell": holds.cannot_tell,
+        "notAsked": holds.not_asked,
+        "evidence": holds.evidence,
+        "text": holds.text,
     }

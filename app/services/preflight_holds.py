@@ -26,25 +26,50 @@ def by_parsers(message: str, flag: str, program: str) -> Holds | None:
     )
 
 
-def by_asking(own: str, said: Mapping[str, str], not_asked: Sequence[str]) -> Holds:
+def by_asking(own: str, said: Mapping[str, str], asked: Sequence[str]) -> Holds:
     """From what each release said to the same line.
 
     Args:
         own: the release that was asked for; it refuses.
         said: by version `refused`, `accepted`, `other` (refused for another reason) or
             `unreachable`.
-        not_asked: versions for which there was no time.
+        asked: versions that were to be asked; for those of which nothing was said there was no
+            time.
     """
-    refused = [own, *(v for v, s in said.items() if s == "refused")]
-    accepted = [v for v, s in said.items() if s == "accepted"]
-    other = [v for v, s in said.items() if s == "other"]
-    unknown = [*not_asked, *(v for v, s in said.items() if s == "unreachable")]
-    return Holds(
-        refused=sorted(refused, key=Version),
-        accepted=sorted(accepted, key=Version),
-        other=sorted(other, key=Version),
-        not_asked=sorted(unknown, key=Version),
-        text=text_of(refused, accepted, other, unknown),
+    found = Holds(refused=[own])
+    _sort_in(found, said, asked)
+    return found
+
+
+def of_line(own: str, said: Mapping[str, str], asked: Sequence[str], *, passes: bool) -> Holds:
+    """Which releases take a line as it stands, for whatever reason they refuse it.
+
+    Args:
+        own: the release that was asked for.
+        said: as in `by_asking`, to its first finding; to the line itself if there is none.
+        asked: as in `by_asking`.
+        passes: whether the release that was asked for takes it.
+    """
+    found = Holds(accepted=[own]) if passes else Holds(refused=[own])
+    plain = {v: "refused" if s == "other" else s for v, s in said.items()}
+    _sort_in(found, plain, asked)
+    return found
+
+
+def _sort_in(found: Holds, said: Mapping[str, str], asked: Sequence[str]) -> None:
+    kinds = {
+        "refused": found.refused,
+        "accepted": found.accepted,
+        "other": found.other,
+        "unreachable": found.cannot_tell,
+    }
+    for version, kind in said.items():
+        kinds[kind].append(version)
+    found.not_asked += [v for v in asked if v not in said]
+    for versions in (*kinds.values(), found.not_asked):
+        versions.sort(key=Version)
+    found.text = text_of(
+        found.refused, found.accepted, found.other, found.cannot_tell, found.not_asked
     )
 
 
@@ -52,16 +77,20 @@ def text_of(
     refused: Sequence[str],
     accepted: Sequence[str],
     other: Sequence[str] = (),
-    unknown: Sequence[str] = (),
+    cannot_tell: Sequence[str] = (),
+    not_asked: Sequence[str] = (),
 ) -> str:
     """The releases in words: stretches, and `from` where all later ones are known to agree."""
-    every = sorted({*refused, *accepted, *other, *unknown}, key=Version)
+    every = sorted({*refused, *accepted, *other, *cannot_tell, *not_asked}, key=Version)
     labels = (
         ("refused", refused),
         ("accepted", accepted),
         ("refused for another reason", other),
+        ("cannot be told", cannot_tell),
     )
     parts = [f"{label} {_stretches(versions, every)}" for label, versions in labels if versions]
+    if not_asked:
+        parts.append(f"not asked: {spans_text(not_asked, every)}")
     return ", ".join(parts)
 
 

@@ -8,7 +8,7 @@ from app.preflight.command import Command
 from app.preflight.difference import difference, rendered
 from app.preflight.models import Models
 from app.preflight.report import Finding, Holds, Report, Skipped, Verdict
-from app.services.preflight_holds import by_asking, by_parsers
+from app.services.preflight_holds import by_asking, by_parsers, of_line
 from app.services.preflight_running import Answer
 from app.wheels import Wheel
 
@@ -64,6 +64,7 @@ def report_of(asked: Asked, answer: Answer, wheel: Wheel) -> Report:
     report.verdict = _verdict(report, asked, main)
     if findings and main.get("state") in ("pass", "exits"):
         report.corrected_command = findings[-1].suggested_command
+    report.releases = _releases(asked, answer, report)
     report.findings += _remarks(asked, main)
     return report
 
@@ -154,9 +155,19 @@ def _holds(asked: Asked, answer: Answer, finding: Finding, index: int) -> Holds 
             return known
     if not asked.others:
         return None
-    said = {v: s[index] for v, s in answer.said.items() if index < len(s)}
-    not_asked = [v for v in asked.others if v not in said]
-    return by_asking(asked.version, said, not_asked)
+    return by_asking(asked.version, _said(answer, index), asked.others)
+
+
+def _said(answer: Answer, index: int) -> dict[str, str]:
+    return {v: s[index] for v, s in answer.said.items() if index < len(s)}
+
+
+def _releases(asked: Asked, answer: Answer, report: Report) -> Holds | None:
+    """Which releases take the line, if others were to be asked."""
+    if not asked.others:
+        return None
+    passes = not report.findings
+    return of_line(asked.version, _said(answer, 0), asked.others, passes=passes)
 
 
 def _position(asked: Asked, flag: str | None) -> dict[str, int] | None:

@@ -1,6 +1,7 @@
 """Has a line checked behind the wall: in a process of its own, or in one that is kept loaded."""
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from reproducers.protocol import Event, Limits, Request, Result
 LIMITS: Final = Limits(seconds=60, memory_bytes=6 << 30, processes=128)
 HISTORY_LIMITS: Final = Limits(seconds=600, memory_bytes=12 << 30, processes=256)
 MAIN: Final = "main"
+ISOLATION: Final = "isolation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +61,58 @@ def request_for(
     )
 
 
-def run(request: Request, *, on_event: Callable[[str], None] | None = None) -> Answer:
+def run(
+    request: Request,
+    *,
+    on_event: Callable[[str], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Answer:
     """Check a line in a process of its own.
 
     Args:
         request: see `request_for`.
         on_event: told what is going on.
+        cancel: when set, the check is ended.
 
     Raises:
         UnavailableError: the check itself could not be run; the message says why.
     """
     answer = Answer()
-    for message in stream(request):
-        if isinstance(message, Event):
-            _take(answer, message, on_event)
-        else:
+    for message in stream(request, cancel=cancel):
+        if isinstance(message, Result):
             _conclude(answer, message)
-    if not answer.main or "died" in answer.main:
-        why = str(answer.main.get("died") or "it ended without an answer")
-        raise UnavailableError(f"The check of {request.subject.name} could not be run: {why}")
+        elif message.event == "value" and message.text == MAIN:
+            answer.main = message.data
+        elif isinstance(message.data.get("said"), list):
+            answer.said[message.text] = [str(s) for s in message.data["said"]]
+            if on_event is not None:
+                on_event(f"asked {message.text}")
+    _check_whole(answer, request.subject.name)
     return answer
 
 
-def _take(answer: Answer, event: Event, on_event: Callable[[str], None] | None) -> None:
-    if event.event != "value":
-        return
-    if event.text == MAIN:
-        answer.main = event.data
-    elif isinstance(event.data.get("said"), list):
-        answer.said[event.text] = [str(s) for s in event.data["said"]]
-        if on_event is not None:
-            on_event(f"asked {event.text}")
+def run_each(request: Request) -> Iterator[tuple[str, Answer]]:
+    """Check a line on each of the request's other releases; whole answers as they come.
+
+    Args:
+        request: see `request_for`; its payload's task is `each`.
+
+    Yields:
+        The version, and its answer: if the check could not be run there, `main` has `died`.
+    """
+    isolation: list[str] = []
+    for message in stream(request):
+        if isinstance(message, Event) and message.event == "value":
+            if message.text == ISOLATION:
+                isolation = list(message.data[ISOLATION])
+            else:
+                yield message.text, Answer(main=message.data, isolation=isolation)
+
+
+def _check_whole(answer: Answer, name: str) -> None:
+    if not answer.main or "died" in answer.main:
+        why = str(answer.main.get("died") or "it ended without an answer")
+        raise UnavailableError(f"The check of {name} could not be run: {why}")
 
 
 def _conclude(answer: Answer, result: Result) -> None:

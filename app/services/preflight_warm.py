@@ -20,10 +20,10 @@ from typing import Any, Final
 
 from app.preflight.configs import preset_for
 from app.runs import stream
-from app.services.preflight_running import Answer, request_for
+from app.services.preflight_running import ISOLATION, Answer, request_for
 from app.settings import Settings
 from app.wheels import Wheel
-from reproducers.protocol import Event, Limits, Result
+from reproducers.protocol import Limits, Result
 
 MOST: Final = 2
 """Releases kept loaded at once; each takes about 350 MB."""
@@ -64,7 +64,9 @@ class WarmProcess:
             for message in stream(request, cancel=self._cancel):
                 if isinstance(message, Result):
                     reason = message.reason or reason
-                elif isinstance(message, Event) and message.event == "value":
+                elif message.event == "value" and message.text == ISOLATION:
+                    self.isolation = list(message.data[ISOLATION])
+                elif message.event == "value":
                     with self._came:
                         self._answers[message.text] = message.data
                         self._came.notify_all()

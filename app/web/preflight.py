@@ -36,22 +36,24 @@ async def check(
 ) -> Response:
     """What the release says to a line."""
     check_preflight_allowed(request)
-    names = ("text", "release", "gpu", "config")
+    names = ("text", "release", "gpu", "config", "given", "since")
     async with read_form(request, *names, most=MOST_CONFIG, advice=ADVICE) as form:
         text, release, gpu = (text_field(form, name) for name in names[:3])
+        since = bool(text_field(form, "since"))
         file = file_field(form, "config")
-        given = (await file.read(MOST_CONFIG + 1)).decode("utf-8", "replace") if file else ""
-    html = await run_in_threadpool(_answer, state_of(request), text, release, gpu, given)
+        given = text_field(form, "given")
+        if file:
+            given = (await file.read(MOST_CONFIG + 1)).decode("utf-8", "replace")
+    wanted = {"line": text, "release": release, "gpu": gpu, "config": given}
+    html = await run_in_threadpool(_answer, state_of(request), wanted, since=since)
     return HTMLResponse(html, headers={"Cache-Control": "no-store"})
 
 
-def _answer(state: State, line: str, release: str, gpu: str, config: str) -> str:
-    report = preflight(state, line=line, release=release, gpu=gpu, config=config)
+def _answer(state: State, wanted: dict[str, str], *, since: bool) -> str:
+    report = preflight(state, **wanted, since=since)
     with session(state.settings) as db:
         facts = _choices(db, state.settings)
-    return render(
-        "preflight_report.html", report=report, line=line, release=release, gpu=gpu, **facts
-    )
+    return render("preflight_report.html", report=report, **wanted, **facts)
 
 
 def _choices(db: Session, settings: Settings) -> dict[str, object]:

@@ -9,7 +9,7 @@ import os
 from types import SimpleNamespace
 from typing import Any, Final
 
-from reproducers.upstream.platforms import Platform
+from reproducers.protocol import Platform
 
 CUDA_VERSION: Final = "13.0"
 HIP_VERSION: Final = "7.0.51831"

@@ -1,15 +1,17 @@
 """One request of kind `launch`: check a line, and say all that was found.
 
-Payload: `task` (`check`, `options` or `warm`), `program`, `argv`, `env`, `gpu`, `configs`
+Payload: `task` (`check`, `each`, `options` or `warm`), `program`, `argv`, `env`, `gpu`, `configs`
 (config.json texts by model), `files`, `unknown` (models without one), `panel` ([{"name", "about",
 "text"}], configurations that stand for the kinds of models), `translations`, `whole`, and
-`others` ([{"version", "root"}]): releases on which each finding is asked for as well, for at most
-`patience` seconds from the start.
+`others` ([{"version", "root"}]): releases on which each finding is asked for as well, or with
+`passing` a line that passes, for at most `patience` seconds from the start.
 
 The main answer is sent as an event as soon as it is there, since asking other releases takes
-longer; what these say follows as events.
+longer; what these say follows as events. With the task `each` there is no main answer: every
+release of `others` gives a whole one.
 """
 
+import gc
 import math
 import os
 import platform
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reproducers.launch import elsewhere, warm
-from reproducers.launch.fresh import fresh
+from reproducers.launch.fresh import Job, fresh, settle, side_by_side
 from reproducers.launch.once import Line, Outcome
 from reproducers.launch.options import options_of
 from reproducers.launch.prepare import Prepared, prepare
@@ -33,22 +35,40 @@ Payload = Mapping[str, Any]
 SECONDS: Final = 50.0
 MAIN: Final = "main"
 """Name of the event that carries the main answer."""
+_CALLERS: Final = (
+    "LC_ALL",
+    "TZ",
+    "TRITON_INTERPRET",
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "PYTHONPATH",
+)
 
 
 def answer(request: Request, emit: Emit) -> Result:
     """Check the request's line on its release, then ask the other releases."""
     started = time.monotonic()
+    _forget_the_caller()
+    gc.disable()  # what is imported stays; a warm process enables it again
     import torch  # once, for this release and the others
 
     payload = request.payload
     if payload.get("task") == "warm":
         return warm.serve(request, emit)
+    at_once = max(1, min(4, os.cpu_count() or 1))
+    if payload.get("task") == "each":
+        jobs = [(str(o["version"]), _whole_answer_of(request, o)) for o in payload["others"]]
+        for version, said in side_by_side(jobs, SECONDS, at_once):
+            emit(Event(event="value", text=version, data=said))
+        return Result(outcome="returned", torch=torch.__version__)
+    settle()
     main = fresh(lambda: _check_on(request), SECONDS)
     emit(Event(event="value", text=MAIN, data=main))
-    if payload.get("others") and main.get("findings"):
+    wanted = main.get("findings") or (payload.get("passing") and "died" not in main)
+    if payload.get("others") and wanted:
         until = started + float(payload.get("patience") or math.inf)
-        at_once = max(1, min(4, os.cpu_count() or 1))
-        for version, said in elsewhere.ask(request, main["findings"], at_once, until):
+        findings = main["findings"] or [elsewhere.as_given(main)]
+        for version, said in elsewhere.ask(request, findings, at_once, until):
             emit(Event(event="value", text=version, data=said))
     return Result(
         outcome="returned" if "died" not in main else "died",
@@ -57,6 +77,20 @@ def answer(request: Request, emit: Emit) -> Result:
         torch=torch.__version__,
         python=platform.python_version(),
     )
+
+
+def _forget_the_caller() -> None:
+    """What the wall lets through of the caller's environment decides nothing here."""
+    for name in _CALLERS:
+        os.environ.pop(name, None)
+    os.environ["LANG"] = "C.UTF-8"
+
+
+def _whole_answer_of(request: Request, other: Mapping[str, Any]) -> Job:
+    subject = replace(
+        request.subject, root=str(other["root"]), version=str(other["version"]), sha256=None
+    )
+    return lambda: _check_on(replace(request, subject=subject))
 
 
 def _check_on(request: Request) -> dict[str, Any]:
@@ -176,5 +210,6 @@ def _described(examined: Examination) -> dict[str, Any]:
         "program": examined.line.program if examined.line else "",
         "argv": list(examined.line.argv) if examined.line else [],
         "env": examined.line.env if examined.line else {},
+        "configs": examined.line.configs if examined.line else {},
         "trials": examined.trials,
     }

@@ -61,14 +61,18 @@ class Options:
         return found[0] if len(found) == 1 else None
 
 
-@functools.lru_cache(maxsize=4)
 def options_of(release: Release, program: str) -> Options:
-    """The flags of a release's parser.
+    """The flags of a release's parser; built once, so ask before forking.
 
     Args:
         release: a loaded release.
         program: launch_server | serve | diffusion.
     """
+    return _options_of(release, "diffusion" if program == "diffusion" else "launch_server")
+
+
+@functools.lru_cache(maxsize=4)
+def _options_of(release: Release, program: str) -> Options:
     parser = argparse.ArgumentParser(prog="preflight")
     if program == "diffusion":
         diffusion.load(release).add_multimodal_gen_serve_args(parser)

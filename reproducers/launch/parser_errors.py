@@ -22,6 +22,9 @@ _REQUIRED: Final = re.compile(r"the following arguments are required: (.*)", re.
 _CHOICES: Final = re.compile(r"invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL)
 _SIZES: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _NEAR: Final = 0.72
+_STARTS: Final = ("enable-", "disable-", "speculative-", "disaggregation-", "cuda-graph-")
+_MEANT: Final = {"fp8": ("fp8_e4m3",), "half": ("float16",), "fp16": ("float16",)}
+"""Values that other engines and torch take, by what they mean there."""
 _NUMBERS: Final = {
     w: str(i)
     for i, w in enumerate(
@@ -84,6 +87,11 @@ def _for_required(argv: tuple[str, ...], name: str, options: Options) -> Iterato
     apart = _taken_apart(argv, options)
     if apart is not None:
         yield apart
+    for piece in pieces(argv, options):
+        if piece.option is None and piece.name:
+            for found in _spelled(piece.name, options) + near(piece.name, options):
+                if name in options.by_name[found].names:
+                    yield renamed(argv, piece, options.by_name[found], found)
     if name == "--model-path":
         yield Change((*argv, name, "<model>"), f"add `{name}`, the model to serve", (name,))
 
@@ -98,12 +106,9 @@ def _for_unknown(
     if not piece.name:
         yield from _for_stray(argv, piece, line, options)
         return
+    for name in _spelled(piece.name, options):
+        yield renamed(argv, piece, options.by_name[name], name)
     plain = "--" + piece.name.lstrip("-").replace("_", "-")
-    for name in (plain, piece.name.lower(), plain.lower()):
-        option = options.by_name.get(name)
-        if option is not None:
-            yield renamed(argv, piece, option, name)
-            break
     for words in translations.get(piece.name, ()) or translations.get(plain, ()):
         change = _translated(argv, piece, words, options)
         if change is not None:
@@ -113,17 +118,33 @@ def _for_unknown(
     yield without(argv, piece)
 
 
+def _spelled(name: str, options: Options) -> list[str]:
+    """The known flag that this is with other hyphens or capitals; at most one."""
+    plain = "--" + name.lstrip("-").replace("_", "-")
+    return [n for n in (plain, name.lower(), plain.lower()) if n in options.by_name][:1]
+
+
 def near(name: str, options: Options) -> list[str]:
     """Spellings of known flags that look like this one, best first."""
     wanted = name.lstrip("-").replace("_", "-").lower()
     long = [n for n in options.by_name if n.startswith("--")]
-    scored = [(difflib.SequenceMatcher(None, wanted, n[2:]).ratio(), n) for n in long]
+    scored = [(_alike(wanted, n[2:]), n) for n in long]
     words = set(wanted.split("-"))
     scored = [
         (max(score, _NEAR if len(words) > 1 and words == set(n[2:].split("-")) else 0), n)
         for score, n in scored
     ]
     return [n for score, n in sorted(scored, reverse=True)[:3] if score >= _NEAR]
+
+
+def _alike(one: str, other: str) -> float:
+    """How much two names look alike; what half of all flags begin with says nothing."""
+    whole = difflib.SequenceMatcher(None, one, other).ratio()
+    for start in _STARTS:
+        if one.startswith(start) and other.startswith(start):
+            rest = difflib.SequenceMatcher(None, one[len(start) :], other[len(start) :]).ratio()
+            return min(whole, rest)
+    return whole
 
 
 def _for_stray(
@@ -203,14 +224,18 @@ def _near_choices(given: str, choices: list[str]) -> list[str]:
     same = [c for c in choices if folded(c) == folded(given)]
     initials = "".join(w[:1] for w in re.split(r"[-_. ]", given.lower()))
     short = [c for c in choices if len(c) > 1 and folded(c) == initials]
+    meant = [c for c in _MEANT.get(given.lower(), ()) if c in choices]
+    longer = [c for c in choices if len(given) > 1 and folded(c).startswith(folded(given))]
     close = difflib.get_close_matches(given.lower(), choices, n=3, cutoff=0.6)
     holding = [c for c in choices if folded(c) and folded(c) in folded(given)]
-    return list(dict.fromkeys([*same, *short, *close, *holding]))[:4]
+    return list(dict.fromkeys([*same, *meant, *short, *longer, *close, *holding]))[:4]
 
 
 def _numbers(given: str) -> list[str]:
     found = []
     text = given.strip().lower().replace(",", "").replace("_", "")
+    if (m := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text)) is not None:
+        found.append(f"{float(m[1]) / 100:g}")
     if text in _NUMBERS:
         found.append(_NUMBERS[text])
     if (m := re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg])(?:i?b)?", text)) is not None:

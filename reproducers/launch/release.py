@@ -5,9 +5,11 @@ config.json), orjson (json), triton.cdiv (integer arithmetic), the probes of the
 """
 
 import contextlib
+import functools
 import inspect
 import json
 import os
+import shutil
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,6 +109,10 @@ class LaunchUpstream(Upstream):
             name = name.partition(".")[0]
         return super()._import(name, globals, locals, fromlist, level)
 
+    def _replaces(self, name: str) -> bool:
+        # Asked at every import statement; the parents of what is provided are provided too.
+        return name in self._provided or name.partition(".")[0] in self.names
+
     def _module(self, name: str) -> types.ModuleType:
         if name.partition(".")[0] == "transformers" and name not in self._provided:
             self._provided[name] = TransformersModule(name, self.ledger)
@@ -139,6 +145,25 @@ def _compile_nothing(model: Any = None, **_options: Any) -> Any:
 
 def _register_nothing(*_args: Any, **_kwargs: Any) -> Any:
     return lambda function: function
+
+
+@functools.cache
+def _code_of(source: Any) -> str:
+    return inspect.getsource(source)
+
+
+def _remember() -> None:
+    """What releases ask for hundreds of times a launch and what never changes is worked out once.
+
+    The fields of a structure, and the width of a terminal that is not there.
+    """
+    import msgspec.structs
+
+    structs: Any = msgspec.structs
+    of_type = functools.cache(structs.fields)
+    structs.fields = lambda s: of_type(s if isinstance(s, type) else type(s))
+    size = os.terminal_size((80, 24))
+    shutil.get_terminal_size = lambda *_args, **_kwargs: size
 
 
 def cdiv(x: int, y: int) -> int:
@@ -215,6 +240,7 @@ class Release:
             setattr(torch.compiler, name, _compile_nothing)
         torch.library.register_fake = _register_nothing
         self._named = gpu
+        _remember()
         # The compiler is only asked for settings and decorators.
         for name in ("tensor", "fsdp"):
             torch.distributed.__dict__.setdefault(
@@ -230,18 +256,12 @@ class Release:
             if self.upstream.exists(name):
                 self.upstream.load(name)
 
-    def simulated(self, gpu: str) -> contextlib.AbstractContextManager[Any]:
-        """Once more, for modules that came in since: they took probes over from others."""
-        return simulated(gpu, self.packages)
-
     def platform_substitute(self) -> dict[str, str]:
         """What stands in for the accelerator, for the record."""
         return {
             "name": f"GPU {self._named}",
             "why": "a simulated accelerator: what the release's probes and torch answer",
-            "code": inspect.getsource(platforms.answers)
-            + "\n\n"
-            + inspect.getsource(accelerator.pretend),
+            "code": _code_of(platforms.answers) + "\n\n" + _code_of(accelerator.pretend),
         }
 
     def module(self, *names: str) -> Any:
@@ -278,7 +298,7 @@ class Release:
         self._note("triton.cdiv", "integer arithmetic, no kernel", cdiv)
 
     def _note(self, name: str, why: str, source: Any) -> None:
-        self.substitutes.append({"name": name, "why": why, "code": inspect.getsource(source)})
+        self.substitutes.append({"name": name, "why": why, "code": _code_of(source)})
 
     def _settle(self) -> None:
         """Nothing of the machine at hand may decide a check."""

@@ -5,6 +5,7 @@ on the release's own code, and the checks are run again on the changed line, unt
 nothing gets past the finding.
 """
 
+import contextlib
 import importlib
 import os
 import sys
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 from reproducers.launch import check_errors, parser_errors
 from reproducers.launch.conditions import Conditions, conditions_at
-from reproducers.launch.fresh import Job, side_by_side
+from reproducers.launch.fresh import Job, settle, side_by_side
 from reproducers.launch.once import Line, Outcome, check_once
 from reproducers.launch.options import Options, options_of
 from reproducers.launch.parser_errors import Translations
@@ -61,6 +62,7 @@ class Examiner:
     def each(self, lines: Sequence[Line]) -> list[Outcome]:
         """The outcomes of several lines, each in a process of its own, side by side."""
         self.trials += len(lines)
+        self._options_before_forking(lines)
         jobs = [(str(i), self._job(line)) for i, line in enumerate(lines)]
         answers = dict(side_by_side(jobs, SECONDS, max(1, os.cpu_count() or 1)))
         outcomes = []
@@ -73,6 +75,12 @@ class Examiner:
                 self._keep(answer.pop("modules"))
                 outcomes.append(Outcome(**answer))
         return outcomes
+
+    def _options_before_forking(self, lines: Sequence[Line]) -> None:
+        """Every check asks for the parser's flags: it finds them remembered."""
+        for program in {line.program for line in lines}:
+            with contextlib.suppress(Exception):  # then the check itself will say what is wrong
+                self.options_of(program)
 
     def _job(self, line: Line) -> Job:
         def check() -> dict[str, Any]:
@@ -90,6 +98,8 @@ class Examiner:
                 importlib.import_module(name)
             except Exception:  # noqa: BLE001,S112  # it will be imported again where it is needed
                 continue
+        if modules:
+            settle()
 
     def examine(self, line: Line) -> Examination:
         """Check a line to its end."""
@@ -115,7 +125,11 @@ class Examiner:
 
     def options(self, line: Line) -> Options:
         """The flags of the parser that reads this line."""
-        return options_of(self.release, line.program)
+        return self.options_of(line.program)
+
+    def options_of(self, program: str) -> Options:
+        """The flags of a program's parser."""
+        return options_of(self.release, program)
 
     def _finding(self, outcome: Outcome, line: Line) -> dict[str, Any]:
         options = self.options(line)

@@ -4,11 +4,13 @@ The requests come through a named pipe that the caller made and that is readable
 the answers go back as events. Nothing of one check stays for the next: only modules of the release.
 """
 
+import gc
 import json
 import platform
 from collections.abc import Callable
 from typing import Any, Final
 
+from reproducers.launch.fresh import settle
 from reproducers.launch.release import Release
 from reproducers.protocol import Event, Request, Result
 
@@ -26,6 +28,8 @@ def serve(request: Request, emit: Callable[[Event], None]) -> Result:
     first = {**request.payload, "task": "check"}
     if first.get("argv"):
         answer.respond(release, first)  # imports what checks import, once and for all
+    settle()
+    gc.enable()
     emit(Event(event="value", text=READY, data={"readAtImport": sorted(release.read_at_import)}))
     count = 0
     with open(str(request.payload["pipe"]), encoding="utf-8") as pipe:  # noqa: PTH123  # a pipe, not a path

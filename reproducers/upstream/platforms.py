@@ -11,80 +11,11 @@ import contextlib
 import sys
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from reproducers.protocol import ARCHITECTURES, GPUS, Platform
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Platform:
-    """What a release can ask about an accelerator."""
-
-    kind: str
-    vendor: Literal["cpu", "cuda", "hip"]
-    name: str = ""
-    capability: tuple[int, int] | None = None
-    """(major, minor) as torch reports it."""
-    memory_mib: int | None = None
-    """Memory of one device in MiB, as nvidia-smi or rocm-smi reports it."""
-    devices: int = 8
-    amx: bool = False
-
-
-GPUS: Final = {
-    "cpu": Platform(kind="cpu", vendor="cpu"),
-    "cpu-amx": Platform(kind="cpu", vendor="cpu", amx=True),
-    "a100": Platform(
-        kind="sm80",
-        vendor="cuda",
-        name="NVIDIA A100-SXM4-80GB",
-        capability=(8, 0),
-        memory_mib=81920,
-    ),
-    "l40s": Platform(
-        kind="sm89", vendor="cuda", name="NVIDIA L40S", capability=(8, 9), memory_mib=46068
-    ),
-    "h100": Platform(
-        kind="sm90",
-        vendor="cuda",
-        name="NVIDIA H100 80GB HBM3",
-        capability=(9, 0),
-        memory_mib=81559,
-    ),
-    "h200": Platform(
-        kind="sm90", vendor="cuda", name="NVIDIA H200", capability=(9, 0), memory_mib=143771
-    ),
-    "b200": Platform(
-        kind="sm100", vendor="cuda", name="NVIDIA B200", capability=(10, 0), memory_mib=183359
-    ),
-    "b300": Platform(
-        kind="sm103", vendor="cuda", name="NVIDIA B300", capability=(10, 3), memory_mib=275040
-    ),
-    "rtx5090": Platform(
-        kind="sm120",
-        vendor="cuda",
-        name="NVIDIA GeForce RTX 5090",
-        capability=(12, 0),
-        memory_mib=32607,
-    ),
-    "mi300x": Platform(
-        kind="gfx942",
-        vendor="hip",
-        name="AMD Instinct MI300X",
-        capability=(9, 4),
-        memory_mib=196592,
-    ),
-}
-_KINDS: Final = {
-    "sm80": "a100",
-    "sm89": "l40s",
-    "sm90": "h100",
-    "sm100": "b200",
-    "sm103": "b300",
-    "sm120": "rtx5090",
-    "gfx942": "mi300x",
-    "hip": "mi300x",
-}
-KINDS: Final = tuple(sorted({*GPUS, *_KINDS}))
+KINDS: Final = tuple(sorted({*GPUS, *ARCHITECTURES}))
 
 
 def platform_named(kind: str) -> Platform:
@@ -94,7 +25,7 @@ def platform_named(kind: str) -> Platform:
         ValueError: it is not known; the message lists what is.
     """
     try:
-        return GPUS[_KINDS.get(kind, kind)]
+        return GPUS[ARCHITECTURES.get(kind, kind)]
     except KeyError:
         raise ValueError(f"no platform {kind!r}; known: {', '.join(KINDS)}") from None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from reproducers.protocol import Outcome, Request, Result, dump, load_answer
+from reproducers.protocol import Event, Outcome, Request, Result, dump, load_answer
 from reproducers.wall import limits
 
 MAX_LINE: Final = 8 << 20
@@ -46,6 +46,7 @@ class Watch:
         out_fd: int,
     ) -> None:
         self._limits = request.limits
+        self._tells_wall = request.kind == "launch"
         self._send = send
         self._control = control
         self._out_fd = out_fd
@@ -123,6 +124,10 @@ class Watch:
 
     def _controlled(self, message: dict[str, Any]) -> None:
         self._isolation = message.get("isolation", self._isolation)
+        if "isolation" in message and self._tells_wall:
+            # A release kept loaded answers long before it has a result that could say so.
+            data = {"isolation": self._isolation}
+            self._send(dump(Event(event="value", text="isolation", data=data)))
         self._ended = message.get("ended", self._ended)
         if "refused" in message:
             self._give_up("skipped", message["refused"])

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from reproducers.upstream.platforms import GPUS, KINDS, answers, platform_named, simulated
+from reproducers.protocol import GPUS
+from reproducers.upstream.platforms import KINDS, answers, platform_named, simulated
 
 PACKAGES = frozenset({"sglang"})
 
