@@ -70,7 +70,7 @@ def complaints(browser: webdriver.Chrome) -> list[str]:
     return [line["message"] for line in browser.get_log("browser") if line["level"] == "SEVERE"]
 
 
-def wait_for(browser: webdriver.Chrome, css: str, words: str = "", seconds: float = 90) -> str:
+def wait_for(browser: webdriver.Chrome, css: str, words: str = "", seconds: float = 40) -> str:
     """Wait until some element of a selector shows some words; gives its text."""
 
     def there(driver: webdriver.Chrome) -> str | bool:

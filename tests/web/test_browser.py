@@ -40,10 +40,10 @@ def test_from_home_to_a_run_that_shows_itself(address: str, tmp_path: Path, scri
         button.click()
         if script:
             wait_for(browser, "[data-live]", "trigger on sglang==")
-            wait_for(browser, "[data-live] a", "permanent link")
+            wait_for(browser, "[data-live] a", "permanent link", 120)
             assert browser.current_url == f"{address}/errors/{KDA}"
-        wait_for(browser, ".run.t header", "Trigger · raises")
-        wait_for(browser, ".run.f header", "Fix · passes")
+        wait_for(browser, ".run.t header", "Trigger · raises", 120)
+        wait_for(browser, ".run.f header", "Fix · passes", 120)
         if not script:
             assert f"{address}/runs/" in browser.current_url
         message = wait_for(browser, ".run.t .out", "RuntimeError: KDA verify needs")
