@@ -30,6 +30,8 @@ from app.diagnosis.verdicts import conclude, exit_findings
 _ERROR_LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _MOST_WHOLE: Final = 100
 """Findings that are explained in full; of a log with more the others are told in brief."""
+_REFUSED: Final = ('{"detail":', '{"error":')
+"""How the whole body of an HTTP answer begins that is nothing but an error."""
 _DUMPED: Final = lazy(r"HTTP/1\.[01]\" [23]\d\d|Receive: obj=|Finish: obj=")
 
 
@@ -79,9 +81,10 @@ def of_lines(
     engine = engines.engine_of(raised, lines, facts.command)
     origin = engines.origin(matcher.index, matcher.places, engine, raised, lines, given=release)
     drafts, warned = _drafts(reading, matcher, origin)
-    drafts = drafts or suspicious(reading.parsers)
-    groups = group(_whole(announce(drafts)))
     exits = read_exits(lines)
+    if not drafts and not any(e.signal for e in exits):
+        drafts = suspicious(reading.parsers)
+    groups = group(_whole(announce(drafts)))
     case = Case(
         matcher=matcher,
         origin=origin,
@@ -177,6 +180,7 @@ def _keep(draft: Draft, warned: dict[str, Warned]) -> bool:
     if match is None:
         said = unit.error_class is not None or (unit.kind == "http" and bool(unit.http_code))
         said = said or (draft.echo is not None and draft.echo.kind != "shutdown")
+        said = said or (unit.kind == "http" and unit.lines[0].text.lstrip().startswith(_REFUSED))
         return said and not unit.dump and _is_error(unit)
     record = match.record
     if (

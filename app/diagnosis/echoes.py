@@ -117,7 +117,7 @@ _TABLE: Final[tuple[tuple[str, Kind, str], ...]] = (
 ECHO_WORDS: Final = (
     "child", "atchdog", "monitoredBarrier", "scheduler is dead", "scheduler died",
     "root cause above", "EngineCore", "reset by peer", "closed by peer",
-    "Broken pipe", "Internal Server Error",
+    "Broken pipe", "Internal Server Error", "NCCL operations", "data inconsistency",
 )  # fmt: skip
 """Words that a line must have to be an echo without the catalog knowing its template."""
 _ANY: Final = lazy("|".join(pattern.replace("?P<faulty>", "?:") for pattern, _, _ in _TABLE))

@@ -111,7 +111,7 @@ def _parsed(text: str) -> Any:
 
 
 def _record(record: dict[str, Any]) -> Envelope | None:
-    text = _text(record)
+    text = _text(record) or _pushed(record)
     if text is None:
         return None
     trace = next(
@@ -124,6 +124,15 @@ def _record(record: dict[str, Any]) -> Envelope | None:
         level=(_first(record, _LEVEL_KEYS) or "").upper() or None,
         source=_first(record, _SOURCE_KEYS) or "",
     )
+
+
+def _pushed(record: dict[str, Any]) -> str | None:
+    """The lines of a stream of Loki: `{"stream": {...}, "values": [[time, line], ...]}`."""
+    values = record.get("values")
+    if not isinstance(record.get("stream"), dict) or not isinstance(values, list):
+        return None
+    lines = [v[1] for v in values if isinstance(v, list) and len(v) > 1 and isinstance(v[1], str)]
+    return "\n".join(lines) if lines else None
 
 
 def _nested_trace(record: dict[str, Any], text: str) -> str:

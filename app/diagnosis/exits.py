@@ -37,7 +37,7 @@ _CODE: Final = lazy(
     r"\(?(?P<code>-?\d{1,3})\b"
 )
 _NAMED: Final = (
-    (lazy(r"\boom-kill|Out of memory: Killed process|OOMKilled|OOM[- ]?killed"
+    (lazy(r"\boom-kill|Out of memory: Killed process|OOMKilled|OOM[- ]?[Kk]illed|oom_kill event"
           r"|Memory cgroup out of memory"), 9, True),
     (lazy(r"(?:^|\s)Killed(?:\s{2,}|$)|^\[\d{1,4}\][ +-]{0,6}\d{0,9}\s{1,4}killed\s|\bSIGKILL\b"
           r"|status=9/KILL|signal 9\b|signal: 9\b"), 9, False),

@@ -40,7 +40,7 @@ _TABLE: Final = (
         "compose",
         (
             r"(?P<compose>[\w.-]{1,80}[-_]\d{1,4}|(?:sglang|vllm|server|worker|prefill|decode"
-            r"|router"
+            r"|router|stdout|stderr"
             r"|engine|node|head|api|app|llm|lb|mini_lb)[\w.-]{0,40}) {0,40}\| ?"
         ),
     ),

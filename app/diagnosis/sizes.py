@@ -128,7 +128,7 @@ def explain(n: int, terms: list[Term], facts: Facts) -> list[str]:
         if t.name not in _PER_REQUEST or t.value < 2 or n % t.value:  # noqa: PLR2004  # one a request is no factor
             continue
         batch = n // t.value
-        if batch == 1:
+        if batch == 1 or batch >= _LARGE:
             continue
         if any(f"x {t.value} {t.name}" in w for w in ways):
             continue

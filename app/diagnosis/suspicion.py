@@ -17,7 +17,7 @@ _SAYS_SO: Final = lazy(
     r"\W{0,4}(?:[\w./-]{1,60}: )?(?:error|fatal|panic|failed)\b[^\n]{0,4}[: ]|.{0,80}\berror(?:"
     r" response)?"
     r"(?: from \w{1,20})?: |.{0,60}\[(?:error|fatal|critical|E)\]"
-    r"|.{0,40}\bNVRM: Xid ",
+    r"|.{0,40}\bNVRM: Xid |Exception in thread \"",
     re.IGNORECASE,
 )
 _NOT: Final = lazy(

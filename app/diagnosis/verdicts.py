@@ -50,6 +50,7 @@ def exit_findings(
             finding.role = "root-cause"
             finding.confidence = 0.7
             finding.fixes = _fixes(telling, case) or finding.fixes
+            _explain(finding, telling, case)
             finding.hints = [h for h in finding.hints if "own error stands elsewhere" not in h]
             diagnosis.root_cause = i
     elif all(f.role == "warning" for f in diagnosis.findings) and telling.signal:
@@ -104,6 +105,16 @@ def _after(told: Exit) -> str:
 def _fixes(told: Exit, case: Case) -> list[str]:
     record = case.matcher.by_slug(ENTRIES.get(told.signal or 0, ""))
     return list(record.fixes) if record else []
+
+
+def _explain(finding: Finding, told: Exit, case: Case) -> None:
+    """A supervisor's report that no entry explains is explained by the signal that it reports."""
+    record = case.matcher.by_slug(ENTRIES.get(told.signal or 0, ""))
+    if finding.entry_id is not None or record is None:
+        return
+    finding.entry_id, finding.slug = record.entry_id, record.slug
+    finding.title, finding.meaning = record.title, record.meaning
+    finding.severity, finding.not_this_if = record.severity, list(record.not_this_if)
 
 
 def _own(told: Exit, exits: Sequence[Exit], case: Case) -> Finding:
