@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from app.preflight.report import Report
     from app.settings import Settings
 
-_PATIENCE: Final = 4.6
+_PATIENCE: Final = 4.0
 """Seconds from the start in which other releases are asked about a finding, by default."""
 
 

@@ -35,6 +35,8 @@ def value_of(argv: Sequence[str], flags: Sequence[str]) -> str | None:
     words = [part for w in argv for part in (w.split() if w.startswith("--") else [w])]
     for i, word in enumerate(words):
         name, joined, value = word.partition("=")
+        if name.startswith("-"):  # `--model_path` is refused, and corrected: it names the model
+            name = "--" + name.lstrip("-").replace("_", "-")
         if name in flags:
             if joined:
                 found = value

@@ -12,6 +12,7 @@ from app.models import Change, Entry, Public, Release, Site
 from app.services.history import main_site, releases_of
 from app.services.listing import find_release, summaries
 from app.services.records import Summary
+from app.services.telling import telling_rank
 
 SHOWN = 60
 LISTED = ("new", "gone", "moved", "reworded")
@@ -194,11 +195,11 @@ def _origins(
 
 def _entries(db: Session, ids: Iterable[str], page: int = 1) -> list[Entry]:
     """The entries of some ids that a page shows, the most telling ones first."""
-    columns = (Entry.id, Entry.explained, Entry.template, Entry.error_type)
-    rows: list[tuple[bool, bool, bool, str, str]] = []
+    columns = (Entry.template, Entry.error_type, Entry.id, Entry.explained)
+    rows: list[tuple[bool, int, str, str]] = []
     for batch in batched(ids, BATCH):
         found = db.execute(sqlalchemy.select(*map(col, columns)).where(col(Entry.id).in_(batch)))
-        rows += [(not r[1], not r[2], r[3] == "log", r[2], r[0]) for r in found]
+        rows += [telling_rank(*words, explained=known) for *words, known in found]
     shown = [row[-1] for row in sorted(rows)[(page - 1) * SHOWN : page * SHOWN]]
     entries = {e.id: e for e in db.exec(select(Entry).where(col(Entry.id).in_(shown)))}
     return [entries[i] for i in shown]

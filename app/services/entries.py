@@ -22,6 +22,7 @@ from app.services.records import (
 from app.services.reproducers import find_reproducer
 from app.services.resolve import all_ids
 from app.services.sources import pinned_link, repository_file, source_of, wheel_at_hand
+from app.services.synthesized import synthesized_page
 from app.services.times import utc_text
 from app.settings import Settings
 
@@ -104,6 +105,7 @@ def entry_record(db: Session, entry: Entry, settings: Settings) -> EntryRecord:
         history=life.steps,
         evidence=newest_runs(runs),
         reproducer=_reproducer(entry, runs),
+        synthesized=synthesized_page(db, entry, settings),
         explained=entry.explained,
         source_license=(source.license if source else None)
         or (release.license if release else None),

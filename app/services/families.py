@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 
-from sqlalchemy import case
 from sqlmodel import Field, Session, col, func, select
 
 from app.exceptions import NotFoundError
@@ -11,6 +10,7 @@ from app.services.family_files import families
 from app.services.listing import summaries
 from app.services.near import near_words
 from app.services.records import Summary
+from app.services.telling import most_telling
 
 PER_PAGE = 50
 EXAMPLES = 4
@@ -132,7 +132,7 @@ def family_page(db: Session, tag: str, *, page: int = 1) -> FamilyPage:
         has = "1 page" if pages == 1 else f"{pages:,} pages"
         raise NotFoundError(f"There is no page {page:,}: this list has {has}.")
     wanted = select(Entry).where(Entry.family == tag)
-    wanted = wanted.order_by(col(Entry.explained).desc(), col(Entry.package), col(Entry.template))
+    wanted = wanted.order_by(*most_telling())
     entries = list(db.exec(wanted.offset((page - 1) * PER_PAGE).limit(PER_PAGE)))
     return FamilyPage(
         tag=tag,
@@ -158,11 +158,7 @@ def _side_by_side(db: Session, tag: str, by_package: dict[str, int]) -> list[Fam
         counted = _by_release(db, package, tag) if releases else {}
         counts = [counted.get((tag, release.id or 0), 0) for release in releases]
         telling = select(Entry).where(Entry.family == tag, Entry.package == package)
-        telling = telling.order_by(
-            col(Entry.explained).desc(),
-            case((col(Entry.template) == "", 2), (col(Entry.error_type) == "log", 1), else_=0),
-            col(Entry.template),
-        )
+        telling = telling.order_by(*most_telling())
         found.append(
             FamilyInPackage(
                 package=package,

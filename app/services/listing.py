@@ -1,7 +1,7 @@
 """Which errors are there: filters, pages, and an opaque cursor for programs."""
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, and_, case, func
+from sqlalchemy import ColumnElement, and_, func
 from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
@@ -19,6 +19,7 @@ from app.services.indexing import deferred
 from app.services.near import near_words
 from app.services.records import Summary, SummaryPage
 from app.services.sources import repository_file
+from app.services.telling import most_telling
 from app.settings import Settings, load_settings
 from app.wheels import parse_release
 
@@ -315,14 +316,4 @@ def _changed(status: str, release: Release) -> ColumnElement[bool]:
 
 
 def _ordered(conditions: list[ColumnElement[bool]]) -> SelectOfScalar[Entry]:
-    """Explained entries first, log lines and what has no words last, then by words."""
-    return (
-        select(Entry)
-        .where(*conditions)
-        .order_by(
-            case((col(Entry.explained), 0), else_=1),
-            case((col(Entry.template) == "", 2), (col(Entry.error_type) == "log", 1), else_=0),
-            col(Entry.template),
-            col(Entry.id),
-        )
-    )
+    return select(Entry).where(*conditions).order_by(*most_telling())

@@ -210,6 +210,12 @@ def _skipped(asked: Asked, main: dict[str, Any]) -> list[Skipped]:
         if member["state"] == "refused":
             text = f"refused if the model is like {member['about']}: {member['message']}"
             found.append(Skipped(check=text, missing="its config.json"))
+    later = main.get("later", ())
+    if later:
+        said = ", ".join(f"`{a['text']}`" for a in later)
+        where = f"{later[0]['file']}:{later[0]['line']}, {later[0]['function']}"
+        missing = "the model, which is built after these checks"
+        found.append(Skipped(check=f"{said} ({where})", missing=missing))
     if main.get("state") == "unreachable" and not panel:
         site = main.get("site") or {}
         where = f" in {site['function']}" if site.get("function") else ""

@@ -7,6 +7,7 @@ render these same objects.
 from typing import Any
 
 from app.models import Public, RunBase
+from app.services.synthesized_record import SynthesizedPage
 
 
 class RunRecord(RunBase, Public):
@@ -121,6 +122,8 @@ class EntryRecord(Public):
     history: list[HistoryStep]
     evidence: list[RunRecord]
     reproducer: Reproducer
+    synthesized: SynthesizedPage | None = None
+    """What the program found by itself; None if it never looked."""
     explained: bool
     source_license: str | None = None
     analyzed_release: str | None = None

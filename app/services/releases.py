@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any
 
 from packaging.version import Version
-from sqlalchemy import case
 from sqlmodel import Session, col, func, select
 
 from app.models import Change, Entry, Public, Release, ReleaseBase, Site
 from app.services.areas import errors_by_area
 from app.services.listing import find_release, summaries
 from app.services.records import Summary
+from app.services.telling import most_telling
 from app.settings import Settings
 from app.wheels import cached_versions
 
@@ -152,12 +152,7 @@ def _changed(db: Session, release: Release, status: str) -> Changed:
         .select_from(Change)
         .where(Change.release_id == release.id, Change.status == status)
     ).one()
-    telling = (
-        col(Entry.explained).desc(),
-        case((col(Entry.template) == "", 2), (col(Entry.error_type) == "log", 1), else_=0),
-        col(Entry.template),
-    )
-    entries = list(db.exec(wanted.order_by(*telling).limit(SHOWN)))
+    entries = list(db.exec(wanted.order_by(*most_telling()).limit(SHOWN)))
     rows = summaries(db, entries, None if status == "gone" else release)
     for row in rows:
         row.status = status

@@ -1,6 +1,6 @@
 """Stored runs as they are shown: one run, and the one it was started together with."""
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from app.exceptions import NotFoundError
 from app.models import Entry, Public, Run
@@ -13,7 +13,7 @@ class RunPage(Public):
 
     run: RunRecord
     other: RunRecord | None
-    """The run of the other step, started together with it."""
+    """The run of the other step: started together with it, or shipped with it."""
     slug: str | None
     package: str | None
     error_class: str | None
@@ -56,7 +56,7 @@ def run_page(db: Session, run_id: str) -> RunPage:
         NotFoundError: there is none of this id.
     """
     run = find_run(db, run_id)
-    other = db.get(Run, run.pair) if run.pair else None
+    other = db.get(Run, run.pair) if run.pair else _shipped_other(db, run)
     entry = db.get(Entry, run.entry_id)
     key = run.slug or run.entry_id
     step = "both" if other else run.step
@@ -71,3 +71,15 @@ def run_page(db: Session, run_id: str) -> RunPage:
         + ("" if run.device == "cpu" else f" --device {run.device}"),
         finished=run.state == "done" and (other is None or other.state == "done"),
     )
+
+
+def _shipped_other(db: Session, run: Run) -> Run | None:
+    """The other step of a run that came with the catalog, which keeps no pairs."""
+    if run.origin != "shipped":
+        return None
+    step = "fix" if run.step == "trigger" else "trigger"
+    same = select(Run).where(
+        Run.slug == run.slug, Run.subject == run.subject, Run.device == run.device
+    )
+    found = same.where(Run.step == step, Run.origin == run.origin)
+    return db.exec(found.order_by(col(Run.started_at).desc())).first()

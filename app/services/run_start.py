@@ -6,12 +6,13 @@ from pydantic import BaseModel, ConfigDict
 from sqlmodel import Session, func, select
 
 from app.db import touch
-from app.exceptions import BadInputError, BusyError, CannotTellError
+from app.exceptions import BadInputError, BusyError
 from app.models import Entry, Run
 from app.runs import new_run_id
 from app.runs.subjects import REFERENCE, newest_subject, read_releases
 from app.services.reproducers import ReproducerFile, find_reproducer
 from app.services.run_worker import fail_forgotten
+from app.services.synthesized import found_subject
 from app.settings import Settings
 from app.wheels import parse_release
 
@@ -33,16 +34,15 @@ def queue_runs(db: Session, entry: Entry, wanted: Wanted, settings: Settings) ->
     """Store the waiting rows of one or two runs; the caller commits and has them executed.
 
     Raises:
-        CannotTellError: the entry has no reproducer.
+        CannotTellError: the entry has no reproducer, and no trigger was found for it.
         BadInputError: the subject is none.
         BusyError: too many runs are waiting.
     """
     file = find_reproducer(entry.slug)
-    if file is None:
-        raise CannotTellError(
-            f"{entry.slug or entry.id} has no reproducer, so there is nothing to run."
-        )
-    subject = checked_subject(entry, file, wanted.subject, settings)
+    if file is not None:
+        subject, kind = checked_subject(entry, file, wanted.subject, settings), "handwritten"
+    else:
+        subject, kind = found_subject(db, entry, wanted.subject.strip(), settings), "synthesized"
     touch(db, catalog=False)
     db.flush()  # whoever else starts runs waits here until these are stored: counting is no race
     waiting = _waiting(db)
@@ -60,6 +60,7 @@ def queue_runs(db: Session, entry: Entry, wanted: Wanted, settings: Settings) ->
             step=step,
             subject=subject,
             device=wanted.device,
+            kind=kind,
             state="queued",
         )
         for step in steps

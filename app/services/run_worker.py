@@ -22,7 +22,7 @@ from app.models import Entry, Run, utc_now
 from app.runs import execute, run_row
 from app.services.run_events import begin_events, events_path, owner_of, say, sweep_events
 from app.settings import Settings
-from reproducers.protocol import Device, Event, Step
+from reproducers.protocol import Device, Event, Request, Step
 
 log = logging.getLogger(__name__)
 AT_ONCE = 2
@@ -93,12 +93,13 @@ class RunWorker:
         path = events_path(self._settings, run_id)
         with session(self._settings) as db:
             run = _waiting(db, run_id)
-            entry = runnable(db, _entry(db, run))
+            found = run.kind == "synthesized"
+            entry = None if found else runnable(db, _entry(db, run))
             run.state = "running"
             run.started_at = utc_now()
             touch(db, catalog=False)
         try:
-            request = plan(
+            request = self._found(run) if entry is None else plan(
                 entry,
                 run.subject,
                 cast("Step", run.step),
@@ -113,13 +114,22 @@ class RunWorker:
         row = run_row(
             result,
             request,
-            entry_id=entry.entry_id,
-            silent=entry.silent,
+            entry_id=run.entry_id,
+            silent=entry is not None and entry.silent,
             run_id=run_id,
             started_at=run.started_at,
+            kind="synthesized" if entry is None else "handwritten",
         )
         row.pair = run.pair
         self._finish(row, path)
+
+    def _found(self, run: Run) -> Request:
+        """The request for what the program found by itself."""
+        from app.services.synthesized import again_request  # noqa: PLC0415  # as above
+
+        with session(self._settings) as db:
+            step = cast("Step", run.step)
+            return again_request(db, _entry(db, run), run.subject, step, self._settings)
 
     def _fail(self, run_id: str, reason: str, *, outcome: str = "died") -> None:
         with session(self._settings) as db:

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from reproducers.launch import elsewhere, warm
 from reproducers.launch.fresh import Job, fresh, settle, side_by_side
+from reproducers.launch.later import asserted_later
 from reproducers.launch.once import Line, Outcome
 from reproducers.launch.options import options_of
 from reproducers.launch.prepare import Prepared, prepare
@@ -129,12 +130,22 @@ def respond(release: Release, payload: Payload) -> dict[str, Any]:
     return {
         **_described(examined),
         "panel": over_panel,
+        "later": [] if over_panel else _later(release, examined),
         "dropped": prepared.dropped,
         "holesMatter": _matter(examiner, examined, prepared),
         "notes": prepared.notes,
         "substitutes": [*release.substitutes, release.platform_substitute()],
         "standIns": sorted(release.upstream.ledger.handed_out),
     }
+
+
+def _later(release: Release, examined: Examination) -> list[dict[str, Any]]:
+    if examined.last.state != "pass" or examined.line is None:
+        return []
+    if examined.line.program == "diffusion":
+        return []
+    options = options_of(release, examined.line.program)
+    return asserted_later(release.root, examined.line, options)
 
 
 def _matter(examiner: Examiner, examined: Examination, prepared: Prepared) -> bool:

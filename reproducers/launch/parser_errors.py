@@ -22,7 +22,7 @@ _REQUIRED: Final = re.compile(r"the following arguments are required: (.*)", re.
 _CHOICES: Final = re.compile(r"invalid choice: '?(.*?)'? \(choose from (.*)\)", re.DOTALL)
 _SIZES: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _NEAR: Final = 0.72
-_STARTS: Final = ("enable-", "disable-", "speculative-", "disaggregation-", "cuda-graph-")
+_STARTS: Final = ("enable-", "disable-")
 _MEANT: Final = {"fp8": ("fp8_e4m3",), "half": ("float16",), "fp16": ("float16",)}
 """Values that other engines and torch take, by what they mean there."""
 _NUMBERS: Final = {
@@ -202,7 +202,7 @@ def _for_value(
         for choice in _near_choices(given, [c.strip(" '") for c in m[2].split(",")]):
             yield _set(argv, piece, given, choice)
     elif "invalid" in complaint and option.kind in ("int", "float"):
-        for number in _numbers(given):
+        for number in _numbers(given, option.kind):
             yield _set(argv, piece, given, number)
     elif "ignored explicit argument" in complaint and option.is_flag:
         yield replaced(argv, piece, (piece.name,), f"write `{piece.name}` without a value")
@@ -231,10 +231,10 @@ def _near_choices(given: str, choices: list[str]) -> list[str]:
     return list(dict.fromkeys([*same, *meant, *short, *longer, *close, *holding]))[:4]
 
 
-def _numbers(given: str) -> list[str]:
+def _numbers(given: str, kind: str) -> list[str]:
     found = []
     text = given.strip().lower().replace(",", "").replace("_", "")
-    if (m := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text)) is not None:
+    if kind == "float" and (m := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text)) is not None:
         found.append(f"{float(m[1]) / 100:g}")
     if text in _NUMBERS:
         found.append(_NUMBERS[text])

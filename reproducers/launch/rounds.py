@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Final
 
 from reproducers.launch import check_errors, parser_errors
@@ -172,21 +173,30 @@ class Examiner:
         """A guess that gets past this finding, and what comes then.
 
         The first guess with which the line passes, if it is among the first few; else the first one
-        that gets further.
+        that gets further. The first guess is tried alone, the others two at a time.
         """
         further: tuple[Change, Line, Outcome] | None = None
         looked_on = 0
-        for change in self._guesses(outcome, line):
-            if self.trials >= MAX_TRIALS or (further and looked_on >= MAX_LOOKED_ON):
-                break
-            looked_on += further is not None
-            changed = replace(line, argv=change.argv, env={**line.env, **change.env})
-            after = self.once(changed)
-            if after.state in ("pass", "exits") or _asks_for_more(change, after):
-                return change, changed, after
-            if further is None and self._goes_further(outcome, after, change, seen):
-                further = change, changed, after
+        guesses = self._guesses(outcome, line)
+        batch = list(islice(guesses, 1))
+        while batch and self.trials < MAX_TRIALS and not (further and looked_on >= MAX_LOOKED_ON):
+            looked_on += len(batch) if further is not None else 0
+            lines = [replace(line, argv=c.argv, env={**line.env, **c.env}) for c in batch]
+            for change, changed, after in zip(batch, lines, self.each(lines), strict=True):
+                if after.state in ("pass", "exits") or _asks_for_more(change, after):
+                    return change, changed, after
+                if further is None and self._goes_further(outcome, after, change, seen):
+                    further = change, changed, after
+                    if outcome.error_class == "SystemExit" and not self._about(change, after):
+                        return further  # the parser is content with this flag; what comes is next
+            batch = list(islice(guesses, 2))
         return further
+
+    def _about(self, change: Change, after: Outcome) -> bool:
+        """Whether a finding may be about a flag that a change wrote."""
+        names = self._conditions(after).names
+        written = [f for f in change.flags if f.startswith("--")]
+        return any(f in after.message or f[2:].replace("-", "_") in names for f in written)
 
     def _guesses(self, outcome: Outcome, line: Line) -> Iterator[Change]:
         options = self.options(line)

@@ -82,14 +82,6 @@ def test_a_line_that_passes_ends_with_0_and_one_that_is_refused_with_1() -> None
 
 
 @pytest.mark.wheel
-def test_the_callers_environment_does_not_reach_the_check() -> None:
-    # The release reads this variable; set by the caller it must not count, on the line it must.
-    name = "SGLANG_PREFLIGHT_PROBE_OF_A_TEST"
-    done = _run("--release", "sglang==0.5.23", "--json", *_words(LINE), **{name: "1"})
-    assert json.loads(done.stdout)["command"]["env"] == {}
-
-
-@pytest.mark.wheel
 def test_a_file_of_the_user_is_not_touched(tmp_path: Path) -> None:
     model = tmp_path / "model"
     model.mkdir()

@@ -17,8 +17,11 @@ from reproducers.launch.config_reader import (
     PlainConfig,
     PretrainedConfig,
 )
+from reproducers.launch.elsewhere import next_to_ask
 from reproducers.launch.fresh import fresh, side_by_side
 from reproducers.launch.hub import HfApi, LocalEntryNotFoundError, hf_hub_download
+from reproducers.launch.later import asserted_later
+from reproducers.launch.once import Line
 from reproducers.launch.options import Options, _option
 from reproducers.launch.words import pieces, with_value, without
 
@@ -29,6 +32,7 @@ def options() -> Options:
     parser.add_argument("--tp-size", "--tp", type=int, default=1)
     parser.add_argument("--dp-size", "--dp", type=int, default=1)
     parser.add_argument("--page-size", type=int)
+    parser.add_argument("--mem", type=float)
     parser.add_argument("--chunked-prefill-size", type=int)
     parser.add_argument("--attention-backend", choices=["fa3", "triton", "flashinfer"])
     parser.add_argument("--reasoning-parser")
@@ -111,6 +115,23 @@ NOT_INT = "argument --tp-size/--tp: invalid int value: '{}'"
             "--tp 2",
             "--tp 2 --model-path <model>",
         ),
+        (
+            "the following arguments are required: --model-path",
+            "--model_path a/b --tp_size 2",
+            "--model-path a/b --tp_size 2",
+        ),
+        (
+            "the following arguments are required: --model-path",
+            "-model-path a/b",
+            "--model-path a/b",
+        ),
+        ("argument --tp-size: invalid int value: '2GPUs'", "--tp 2GPUs", "--tp 2"),
+        ("argument --mem: invalid float value: '90%'", "--mem 90%", "--mem 0.9"),
+        (
+            "argument --attention-backend: invalid choice: 'flash' (choose from 'x', 'flashinfer')",
+            "--attention-backend flash",
+            "--attention-backend flashinfer",
+        ),
         ("unrecognized arguments: --tp 8", "x", "x"),
     ],
 )
@@ -119,6 +140,15 @@ def test_a_value_that_the_parser_refuses_is_replaced(
 ) -> None:
     guesses = _argparse("prog: error: " + complaint, line, options)
     assert (guesses or [line])[0] == first
+
+
+def test_what_many_flags_begin_with_does_not_make_them_alike(options: Options) -> None:
+    message = "x: error: unrecognized arguments: --enable-hierarchical-cash"
+    assert "--enable-hierarchical-cache" in _argparse(
+        message, "--enable-hierarchical-cash", options
+    )
+    message = "x: error: unrecognized arguments: --disable-radio"
+    assert _argparse(message, "--disable-radio", options) == [""], "only to be left out"
 
 
 def test_a_flag_and_its_value_in_one_word_are_taken_apart(options: Options) -> None:
@@ -236,3 +266,45 @@ def test_the_hub_has_only_what_was_given(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert path.is_relative_to(tmp_path), "a name never leads out of the scratch folder"
     with pytest.raises(LocalEntryNotFoundError):
         hf_hub_download("x", "config.json")
+
+
+def test_the_ends_are_asked_first_and_then_where_the_answers_change() -> None:
+    every = [str(i) for i in range(23)]
+    known: dict[str, list[str] | None] = {"22": ["accepted"]}
+    waiting = set(every) - set(known)
+    order = []
+    while waiting:
+        version = next_to_ask(every, known, waiting)
+        waiting.discard(version)
+        known[version] = ["refused" if int(version) < 9 else "accepted"]
+        order.append(version)
+    assert order[0] == "0"
+    assert {"8", "9"} <= set(order[:6]), "five questions find where it changed among 23"
+    assert sorted(order, key=int) == every[:-1]
+
+
+def test_assertions_of_the_model_about_its_parallel_size_are_found(
+    tmp_path: Path, options: Options
+) -> None:
+    models = tmp_path / "sglang" / "srt" / "models"
+    models.mkdir(parents=True)
+    (models / "mine.py").write_text(
+        "class MineAttention:\n"
+        "    def __init__(self, tp_size):\n"
+        "        assert self.heads % tp_size == 0\n"
+        "        assert self.other % 2 == 0\n"
+        "class MineForCausalLM(Base):\n    pass\n"
+    )
+
+    def found(argv: str, config: str) -> list[dict[str, object]]:
+        line = Line(program="launch_server", argv=tuple(argv.split()), configs={"a/b": config})
+        return asserted_later(tmp_path, line, options)
+
+    config = '{"architectures": ["MineForCausalLM"]}'
+    [one] = found("--tp 3", config)
+    assert one["text"] == "assert self.heads % tp_size == 0"
+    assert one["file"] == "sglang/srt/models/mine.py"
+    assert (one["line"], one["function"]) == (3, "MineAttention.__init__")
+    assert found("--tp 1", config) == []
+    assert found("--page-size 3", config) == []
+    assert found("--tp 3", '{"architectures": ["Another"]}') == []
