@@ -5,7 +5,7 @@ SETUP := .venv/.ready
 DEV := .venv/.ready-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock
 
-.PHONY: serve test check setup verify bench format clean
+.PHONY: serve test check setup verify bench soak new format clean
 
 serve: $(SETUP)        ## the site on http://127.0.0.1:8000, or on PORT=...
 	@$(BIN)/reprobase serve $(if $(PORT),--port $(PORT))
@@ -20,7 +20,7 @@ $(SETUP): pyproject.toml requirements.lock
 	@touch $@
 
 $(DEV): $(SETUP)
-	@$(PIP) -e '.[dev,kernels]'
+	@$(PIP) -e '.[dev,kernels,ray]'
 	@touch $@
 
 test: $(DEV)         ## everything the tests need, then the tests
@@ -41,7 +41,18 @@ verify: $(SETUP)       ## runs every reproducer on every release, writes data/ev
 
 bench: $(SETUP)        ## ratios against named peers, one script each
 	@$(PIP) -e '.[bench]'
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out benchmarks/soak.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+MINUTES ?= 60
+soak: $(DEV)         ## fuzzing, odd requests and load, MINUTES each (an hour if not said); not for CI
+	@$(PIP) -e '.[soak]'
+	$(BIN)/python tests/fuzz/wheel_reader.py $$(($(MINUTES) * 60))
+	$(BIN)/python tests/fuzz/log_reader.py $$(($(MINUTES) * 60))
+	REPROBASE_FUZZ_EXAMPLES=$$(($(MINUTES) * 100)) $(BIN)/python -m pytest -q tests/fuzz/test_openapi.py
+	$(BIN)/python benchmarks/soak.py --seconds $$(($(MINUTES) * 60))
+
+new: $(SETUP)          ## begin to explain an error: make new ID=1234567890abcdef SLUG=what-is-found
+	@$(BIN)/python -m app.services.skeleton $(ID) $(SLUG)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

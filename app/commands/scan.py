@@ -45,11 +45,13 @@ def run(args: argparse.Namespace) -> int:
     _check_usage(args)
     first, *others = _wheels(args, settings)
     wheel = first()
-    begun = Scan(wheel, cache=settings.cache_dir)  # its children read while the database is opened
+    # Children on this machine read while the database is opened.
+    begun = None if settings.ray_address else Scan(wheel, cache=settings.cache_dir)
     try:
         _scan_all(args, settings, wheel, begun, others)
     finally:
-        begun.cancel()
+        if begun is not None:
+            begun.cancel()
     return 0
 
 

@@ -4,11 +4,6 @@ import argparse
 import json
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from app.models import Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run and write; exit code 0 if all passed, 1 if one did not, 3 if nothing could be run."""
     from app.commands import running
+    from app.commands.verifying import Here, Piece, executed
     from app.exceptions import BadInputError
+    from app.models import Run
     from app.runs.evidence import evidence_path, read_evidence, record_of, write_evidence
     from app.runs.sandbox import from_command_line
     from app.settings import load_settings
+    from app.spread import spread_of
 
     jobs = args.jobs or os.cpu_count() or 1
     if jobs < 1:
@@ -44,39 +42,44 @@ def run(args: argparse.Namespace) -> int:
     from_command_line()
     cancel = threading.Event()
 
-    def verify(target: running.Target) -> "list[Run]":
-        slug = target.entry.slug
-        subjects = running.subjects_of(target, args.on, settings)
-        runs = []
-        for row in running.run_target(
-            target, subjects, "both", args.device, settings, cancel=cancel
-        ):
-            if cancel.is_set():
-                return []
-            runs.append(row)
-            running.keep([row], settings)
-            if not args.json:
-                print(f"{slug}  {running.summary(row)}", flush=True)
-        path = evidence_path(slug)
+    def tell(piece: Piece, row: Run) -> None:
+        running.keep([row], settings)
+        if not args.json:
+            print(f"{piece.target.entry.slug}  {running.summary(row)}", flush=True)
+
+    def write(piece: Piece, runs: list[Run]) -> None:
+        path = evidence_path(piece.target.entry.slug)
         if "all" in args.on:
-            changed = write_evidence(path, runs, declared=target.declares)
-            kept = {str(r["subject"]) for r in read_evidence(path)} - set(subjects)
+            changed = write_evidence(path, runs, declared=piece.target.declares)
+            there = {str(r["subject"]) for r in read_evidence(path)}
+            kept = there - set(piece.subjects)
             if kept:
                 running.say(f"{path.name}: not at hand and left as they were: {_listed(kept)}")
         else:
             changed = write_evidence(path, runs)
         running.say(f"{path.name}: {'written' if changed else 'as it was'}")
-        return runs
 
-    targets = running.find_targets(args.keys, settings)
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            everything = [row for runs in pool.map(verify, targets) for row in runs]
-        except BaseException:
-            # What runs is ended and what waits is dropped; files of finished errors stay.
-            cancel.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pieces = [
+        Piece(target, tuple(running.subjects_of(target, args.on, settings)), args.device)
+        for target in running.find_targets(args.keys, settings)
+    ]
+    spread = spread_of(settings, jobs)
+    elsewhere = settings.ray_address is not None
+    gpus = 1 if args.device == "cuda" else 0
+    done: dict[str, list[Run]] = {}
+    found = spread.each(executed, pieces, None if elsewhere else Here(cancel, tell), gpus=gpus)
+    try:
+        for piece, rows in found:
+            runs = [Run.model_validate(row) for row in rows]
+            for run in runs if elsewhere else ():
+                tell(piece, run)
+            write(piece, runs)
+            done[piece.target.entry.slug] = runs
+    finally:
+        # What runs is ended and what waits is dropped; files of finished errors stay.
+        cancel.set()
+        spread.close()
+    everything = [row for piece in pieces for row in done[piece.target.entry.slug]]
     if args.json:
         print(json.dumps([record_of(row) for row in everything], ensure_ascii=False, indent=2))
     return running.exit_code(everything)

@@ -8,6 +8,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from sqlmodel import Session, col, func, select
@@ -61,7 +62,7 @@ def scan_into_catalog(
                 tell(1.0, "already in the catalog")
                 return known
     with collector_off():
-        scanned = (begun or Scan(wheel, cache=settings.cache_dir)).finish(
+        scanned = (begun or begin_scan(wheel, settings)).finish(
             lambda done, total: tell(_READING * done / max(total, 1), "reading")
         )
         tell(_READING, "storing")
@@ -77,6 +78,21 @@ def scan_into_catalog(
     if scanned.failed_patterns:
         result["failedPatterns"] = scanned.failed_patterns
     return result
+
+
+def begin_scan(wheel: Wheel, settings: Settings) -> Scan:
+    """Begin to read a wheel, on this machine or on the cluster that the settings name.
+
+    Raises:
+        UnavailableError: there is no cluster at the settings' address.
+    """
+    if settings.ray_address is None:
+        return Scan(wheel, cache=settings.cache_dir)
+    from app.loading.spread_reading import SpreadReading  # noqa: PLC0415  # only with a cluster
+    from app.spread import spread_of  # noqa: PLC0415  # as above
+
+    reader = partial(SpreadReading, spread=spread_of(settings))
+    return Scan(wheel, cache=settings.cache_dir, reader=reader)
 
 
 @contextmanager

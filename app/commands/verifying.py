@@ -1,0 +1,48 @@
+"""One error's runs as a piece of work, done by a thread here or by a node of a cluster."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.commands.running import Target, run_target
+from app.models import Run
+from app.runs.sandbox import from_command_line
+from app.settings import load_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An error, and what it is run on."""
+
+    target: Target
+    subjects: tuple[str, ...]
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What a piece done in this process is told; one on another node has none of it."""
+
+    cancel: threading.Event
+    on_run: Callable[[Piece, Run], None]
+
+
+def executed(piece: Piece, here: Here | None) -> list[dict[str, Any]]:
+    """Run an error's steps on its subjects; the runs as plain values.
+
+    Wheels come from the cache of the machine that this happens on, or are fetched there.
+    """
+    from_command_line()
+    cancel = here.cancel if here else None
+    runs = []
+    settings = load_settings()
+    for run in run_target(
+        piece.target, piece.subjects, "both", piece.device, settings, cancel=cancel
+    ):
+        if cancel is not None and cancel.is_set():
+            return []
+        runs.append(run.model_dump())
+        if here is not None:
+            here.on_run(piece, run)
+    return runs
