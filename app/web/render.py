@@ -87,6 +87,7 @@ def environment() -> Environment:
         "max_or_zero": lambda numbers: max(numbers, default=0),
         "bar_units": bar_units,
         "leaf": lambda path: path.rpartition("/")[2],
+        "breakable": lambda path: Markup("/<wbr>").join(path.split("/")),
         "guard": lambda kind: _GUARDS.get(kind, kind),
     }
     env.globals |= {"asset": asset_url, "json_ld": json_ld, "line_plot": line_plot, "bars": bars}

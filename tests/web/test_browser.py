@@ -113,8 +113,10 @@ def test_nothing_sticks_out_of_a_page(address: str, tmp_path: Path, width: int) 
             covered = browser.execute_script(
                 "return [...document.querySelectorAll('button.copy')].filter(b => {"
                 "  const at = b.getBoundingClientRect();"
-                "  const under = b.parentElement.querySelector('pre').getBoundingClientRect();"
-                "  return at.height && at.bottom > under.top + 10;"
+                "  const pre = b.parentElement.querySelector('pre');"
+                "  const top = pre.getBoundingClientRect().top + pre.clientTop;"
+                "  const right = pre.getBoundingClientRect().left + pre.clientWidth;"
+                "  return at.height && at.bottom > top && at.left < right;"
                 "}).length"
             )
             assert covered == 0, f"{covered} copy buttons of {path} cover code"
