@@ -221,6 +221,8 @@ def _near_choices(given: str, choices: list[str]) -> list[str]:
     def folded(text: str) -> str:
         return re.sub(r"[-_. ]", "", text.lower())
 
+    if given.lstrip("-").isdigit() and all(c.lstrip("-").isdigit() for c in choices):
+        return sorted(choices, key=lambda c: abs(int(c) - int(given)))[:1]
     same = [c for c in choices if folded(c) == folded(given)]
     initials = "".join(w[:1] for w in re.split(r"[-_. ]", given.lower()))
     short = [c for c in choices if len(c) > 1 and folded(c) == initials]

@@ -126,6 +126,11 @@ NOT_INT = "argument --tp-size/--tp: invalid int value: '{}'"
             "--model-path a/b",
         ),
         ("argument --tp-size: invalid int value: '2GPUs'", "--tp 2GPUs", "--tp 2"),
+        (
+            "argument --page-size: invalid choice: 9 (choose from 0, 1)",
+            "--page-size 9",
+            "--page-size 1",
+        ),
         ("argument --mem: invalid float value: '90%'", "--mem 90%", "--mem 0.9"),
         (
             "argument --attention-backend: invalid choice: 'flash' (choose from 'x', 'flashinfer')",
