@@ -21,9 +21,11 @@ def catalog(settings: "Settings") -> "Iterator[Session]":
     from app.db import session
     from app.loading.curated import load_curated
     from app.loading.evidence import load_evidence
+    from app.services.found import load_found
 
     with session(settings) as db:
         load_curated(db)
         load_evidence(db)
+        load_found(db, settings)
     with session(settings) as db:
         yield db

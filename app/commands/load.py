@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from app.loading.evidence import load_evidence
     from app.loading.remembered import missing, remember_catalog
     from app.models import Entry, Release, Run
+    from app.services.found import load_found
     from app.settings import load_settings
 
     settings = load_settings()
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     with session(settings) as db:
         explained = load_curated(db, force=force)
         shipped = load_evidence(db, force=force)
+        load_found(db, settings)
         releases = list(db.exec(select(Release).order_by(Release.package, col(Release.ordinal))))
         names = [f"{r.package}=={r.version}" for r in releases]
         lost = [] if args.no_scan else missing(db, settings)

@@ -22,17 +22,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the steps; exit code 0 if all passed, 1 if one did not, 3 if nothing could be run."""
-    from app.commands import running
+    from app.commands import running, running_found
     from app.runs.evidence import record_of
     from app.runs.sandbox import from_command_line
     from app.settings import load_settings
 
     settings = load_settings()
     from_command_line()
-    [target] = running.find_targets([args.key], settings)
-    subjects = running.subjects_of(target, args.on, settings)
+    found = running_found.runs_of(args.key, args.on, args.step, settings)
+    if found is None:
+        [target] = running.find_targets([args.key], settings)
+        subjects = running.subjects_of(target, args.on, settings)
+        found = running.run_target(target, subjects, args.step, args.device, settings)
     runs = []
-    for row in running.run_target(target, subjects, args.step, args.device, settings):
+    for row in found:
         runs.append(row)
         running.keep([row], settings)
         if not args.json:

@@ -76,8 +76,8 @@ def prepare(settings: "Settings") -> None:
     from app.db import session
     from app.loading.curated import load_curated
     from app.loading.evidence import load_evidence
-    from app.loading.found import load_found
     from app.loading.remembered import missing, remember_catalog
+    from app.services.found import load_found
     from app.services.run_worker import end_forgotten
 
     with session(settings) as db:

@@ -99,13 +99,17 @@ class RunWorker:
             run.started_at = utc_now()
             touch(db, catalog=False)
         try:
-            request = self._found(run) if entry is None else plan(
-                entry,
-                run.subject,
-                cast("Step", run.step),
-                self._settings,
-                device=cast("Device", run.device),
-                on_progress=lambda text: say(path, "progress", text),
+            request = (
+                self._found(run)
+                if entry is None
+                else plan(
+                    entry,
+                    run.subject,
+                    cast("Step", run.step),
+                    self._settings,
+                    device=cast("Device", run.device),
+                    on_progress=lambda text: say(path, "progress", text),
+                )
             )
         except ReprobaseError as e:
             self._fail(run_id, str(e), outcome="skipped")
@@ -176,9 +180,12 @@ def fail_forgotten(db: Session, settings: Settings) -> int:
 
 
 def _is_new(run: Run) -> bool:
-    """Whether a waiting run was stored just now, so that its process may not have taken it yet."""
+    """Whether a waiting run was stored just now, so that its process may not have taken it yet.
+
+    One from the future was stored before the clock went back: it is as old as it is far away.
+    """
     started = run.started_at if run.started_at.tzinfo else run.started_at.replace(tzinfo=UTC)
-    return run.state == "queued" and utc_now() - started < _NEW
+    return run.state == "queued" and abs(utc_now() - started) < _NEW
 
 
 def _waiting(db: Session, run_id: str) -> Run:
