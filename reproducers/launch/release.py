@@ -296,6 +296,13 @@ class Release:
         self.upstream.provide("vllm._C", {})
         self.upstream.provide("triton", {"cdiv": cdiv, "next_power_of_2": next_power_of_2})
         self._note("triton.cdiv", "integer arithmetic, no kernel", cdiv)
+        self._note(
+            "torch.compile, torch.compiler.disable",
+            "functions as they are: compiling one changes nothing of what it computes",
+            _compile_nothing,
+        )
+        self._note("torch.library.register_fake", "no shape function is kept", _register_nothing)
+        self._note("msgspec.structs.fields", "the real one, its answers remembered", _remember)
 
     def _note(self, name: str, why: str, source: Any) -> None:
         self.substitutes.append({"name": name, "why": why, "code": _code_of(source)})
