@@ -44,15 +44,15 @@ RELEASES = "{releases}"
 
 
 def trigger(subject: Subject) -> None:
-    """"""
+    ...
 
 
 def fix(subject: Subject) -> None:
-    """"""
+    ...
 
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
-    """"""
+    ...
 '''
 
 

@@ -84,7 +84,7 @@ def test_what_is_wrong_with_a_call_is_said_to_the_model(server: Server) -> None:
     assert refused(server, "search_errors", limit=0) == "limit is 0; the least is 1."
     assert "is missing" in refused(server, "get_error")
     assert "empty" in refused(server, "diagnose_log", log=" \n")
-    assert "launch line is empty" in refused(server, "preflight_command", command=" ")
+    assert "line is empty" in refused(server, "preflight_command", command=" ")
     said = refused(server, "search_errors", query="x", status="explaind")
     assert "Did you mean 'explained'?" in said
 
