@@ -95,7 +95,7 @@ def recurrent_update(subject: Subject) -> Callable[..., Any]:
             softplus_threshold=20.0,
             use_qk_l2norm_in_kernel=True,
             disable_state_update=True,
-            cu_seqlens=subject.torch.arange(REQUESTS + 1) * TOKENS,
+            cu_seqlens=subject.torch.arange(REQUESTS + 1, device=subject.device) * TOKENS,
         )
 
     return update
@@ -108,7 +108,7 @@ def inputs(subject: Subject, *, is_kda: bool, tokens: int = TOKENS) -> dict[str,
     rows, gate = REQUESTS * tokens, VALUE_HEADS * (KEY if is_kda else 1)
 
     def normal(*shape: int) -> Any:
-        return torch.randn(*shape, generator=generator)
+        return torch.randn(*shape, generator=generator).to(subject.device)
 
     return {
         "q": normal(1, rows, HEADS, KEY),
@@ -116,10 +116,10 @@ def inputs(subject: Subject, *, is_kda: bool, tokens: int = TOKENS) -> dict[str,
         "v": normal(1, rows, VALUE_HEADS, VALUE),
         "a": normal(rows, gate),
         "b": normal(rows, VALUE_HEADS),
-        "A_log": torch.zeros(VALUE_HEADS),
-        "dt_bias": torch.zeros(gate),
+        "A_log": torch.zeros(VALUE_HEADS, device=subject.device),
+        "dt_bias": torch.zeros(gate, device=subject.device),
         "initial_state_source": normal(SLOTS, VALUE_HEADS, VALUE, KEY) * 0.3,
-        "initial_state_indices": torch.tensor([2, 0]),
+        "initial_state_indices": torch.tensor([2, 0], device=subject.device),
     }
 
 
@@ -127,11 +127,15 @@ def replay_rings(subject: Subject, *, is_kda: bool, layers: int = 0) -> dict[str
     """Empty rings of one layer, or of several with the layer first."""
     torch, lead = subject.torch, [layers] * bool(layers)
     gate = (ROWS, KEY) if is_kda else (ROWS,)
+    shapes = {
+        "rawv": (VALUE_HEADS, ROWS, VALUE),
+        "rawk": (HEADS, ROWS, KEY),
+        "g": (VALUE_HEADS, *gate),
+        "beta": (VALUE_HEADS, ROWS),
+    }
     return {
-        "rawv": torch.zeros(*lead, SLOTS, VALUE_HEADS, ROWS, VALUE),
-        "rawk": torch.zeros(*lead, SLOTS, HEADS, ROWS, KEY),
-        "g": torch.zeros(*lead, SLOTS, VALUE_HEADS, *gate),
-        "beta": torch.zeros(*lead, SLOTS, VALUE_HEADS, ROWS),
+        name: torch.zeros(*lead, SLOTS, *shape, device=subject.device)
+        for name, shape in shapes.items()
     }
 
 

@@ -77,9 +77,11 @@ def recurrent_verify(subject: Subject) -> Callable[..., Any]:
             softplus_threshold=20.0,
             use_qk_l2norm_in_kernel=True,
             disable_state_update=True,
-            cu_seqlens=torch.arange(REQUESTS + 1) * tokens,
+            cu_seqlens=torch.arange(REQUESTS + 1, device=subject.device) * tokens,
             intermediate_states_buffer=scratch,
-            intermediate_state_indices=torch.arange(REQUESTS, dtype=torch.int32),
+            intermediate_state_indices=torch.arange(
+                REQUESTS, dtype=torch.int32, device=subject.device
+            ),
             cache_steps=None if scratch is None else scratch.shape[1],
             retrieve_parent_token=parents,
         )[0]
@@ -137,8 +139,8 @@ def fold(subject: Subject) -> Callable[..., Any]:
             rings["rawk"],
             rings["g"],
             rings["beta"],
-            torch.tensor(slots),
-            torch.tensor(accept_lens),
+            torch.tensor(slots, device=subject.device),
+            torch.tensor(accept_lens, device=subject.device),
             max_cache_len=ROWS,
             num_k_heads=rings["rawk"].shape[1],
             **options,
@@ -160,7 +162,7 @@ def filled(subject: Subject) -> tuple[Any, dict[str, Any]]:
         if name == "beta":
             ring.sigmoid_()
     shape = (SLOTS, *rings["rawv"].shape[1:2], rings["rawv"].shape[-1], KEY)
-    return torch.randn(shape, generator=generator) * 0.3, rings
+    return torch.randn(shape, generator=generator).to(subject.device) * 0.3, rings
 
 
 def folded(subject: Subject, slots: list[int], accept_lens: list[int]) -> Any:
@@ -169,7 +171,8 @@ def folded(subject: Subject, slots: list[int], accept_lens: list[int]) -> Any:
 
     torch = subject.torch
     states, rings = filled(subject)
-    fold_every_commit(states, ReplayWindow(**rings), torch.tensor(slots), torch.tensor(accept_lens))
+    rows = (torch.tensor(x, device=subject.device) for x in (slots, accept_lens))
+    fold_every_commit(states, ReplayWindow(**rings), *rows)
     return states
 
 

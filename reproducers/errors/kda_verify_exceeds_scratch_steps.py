@@ -37,6 +37,7 @@ from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REFERENCE = True
+REAL_ON_CUDA = ("triton",)  # there the pool of 0.5.23 fills its slots by a Triton kernel
 CHAIN_OF_3_STEPS = (
     "--device cuda --speculative-algorithm EAGLE --speculative-draft-model-path DRAFT "
     "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 9"

@@ -32,11 +32,11 @@ FIRST_CHILDREN = [[1, 2, 3, 4, -1]] * REQUESTS
 def built(subject: Subject) -> Any:
     """`links(layout)`: first child of each node, of three requests with one chain each."""
     use_triton(subject)
-    torch = subject.torch
+    torch, device = subject.torch, subject.device
     module = subject.load("sglang.srt.speculative.eagle_utils")
     if not hasattr(module, "sgl_build_tree_kernel_triton"):  # 0.5.23
         module = subject.load("sglang.kernels.ops.speculative.spec_tree")
-    rows = torch.arange(-1, STEPS - 1).repeat(REQUESTS, 1)
+    rows = torch.arange(-1, STEPS - 1, device=device).repeat(REQUESTS, 1)
     layouts = {
         "contiguous": rows,
         "transposed": rows.t().contiguous().t(),
@@ -44,13 +44,13 @@ def built(subject: Subject) -> Any:
     }
 
     def links(layout: str) -> list[list[int]]:
-        found = torch.full((3, REQUESTS, NODES), -1)
+        found = torch.full((3, REQUESTS, NODES), -1, device=device)
         module.sgl_build_tree_kernel_triton(
             layouts[layout],
-            torch.arange(NODES - 1).repeat(REQUESTS, 1),
-            torch.tensor([3, 5, 7]),
-            torch.ones(REQUESTS * NODES**2, dtype=torch.bool),
-            torch.zeros(REQUESTS * NODES, dtype=torch.int64),
+            torch.arange(NODES - 1, device=device).repeat(REQUESTS, 1),
+            torch.tensor([3, 5, 7], device=device),
+            torch.ones(REQUESTS * NODES**2, dtype=torch.bool, device=device),
+            torch.zeros(REQUESTS * NODES, dtype=torch.int64, device=device),
             *found,
             TOPK,
             STEPS,

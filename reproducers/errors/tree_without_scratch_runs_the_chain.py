@@ -10,7 +10,9 @@ Mechanism
 In a tree each node starts from its parent's state, which the kernel reads back from the scratch.
 Without a scratch there is nothing to read, and the parent table is not looked at: every node starts
 from the node before, siblings included. GDN's replay path asserts that there is no table; KDA's
-does not. This runs the release's own Triton kernel, on a CPU in Triton's interpreter.
+does not. This runs the release's own Triton kernel in Triton's interpreter. Compiled for a GPU the
+same call is not silent: the kernel names the missing scratch in a branch that only trees have, and
+Triton refuses to compile it (`CompilationError`, seen on an H200 with 0.5.18 and 0.5.23).
 """
 
 from collections.abc import Mapping
@@ -32,10 +34,11 @@ FORK = [-1, 0, 0, 1]
 def verified(subject: Subject) -> Any:
     """`run(with_scratch)`: outputs of two requests of four nodes, each the tree above."""
     verify, torch = recurrent_verify(subject), subject.torch
-    parents = torch.tensor([FORK] * REQUESTS, dtype=torch.int32)
+    parents = torch.tensor([FORK] * REQUESTS, dtype=torch.int32, device=subject.device)
 
     def run(with_scratch: bool) -> Any:  # noqa: FBT001  # the one difference
-        rows = torch.zeros(4, len(FORK), VALUE_HEADS, VALUE, KEY) if with_scratch else None
+        shape = (4, len(FORK), VALUE_HEADS, VALUE, KEY)
+        rows = torch.zeros(shape, device=subject.device) if with_scratch else None
         return verify(len(FORK), scratch=rows, parents=parents)
 
     return run
@@ -43,12 +46,15 @@ def verified(subject: Subject) -> Any:
 
 def reference(subject: Subject, *, tree: bool) -> Any:
     """The same nodes as a tree or as a chain."""
-    parents = subject.torch.tensor([FORK] * REQUESTS) if tree else None
+    torch, device = subject.torch, subject.device
+    parents = torch.tensor([FORK] * REQUESTS, device=device) if tree else None
     return expected(subject, len(FORK), parents=parents)[0]
 
 
 def trigger(subject: Subject) -> None:
     """A tree of four nodes, and no scratch."""
+    if subject.device == "cuda":
+        subject.skip("compiled for a GPU the kernel is refused by Triton: nothing is silent there")
     out = verified(subject)(with_scratch=False)
     subject.value("parents", FORK)
     subject.value("error against the chain", apart(out, reference(subject, tree=False)))
@@ -65,6 +71,8 @@ def fix(subject: Subject) -> None:
 
 def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     """The page's code against the kernel."""
+    if subject.device == "cuda":
+        return
     run, tree = verified(subject), reference(subject, tree=True)
 
     def error_of(parents: list[int] | None, with_scratch: bool) -> float:  # noqa: FBT001  # the one difference

@@ -34,7 +34,8 @@ def written(subject: Subject) -> Any:
     verify, torch = recurrent_verify(subject), subject.torch
 
     def run(steps: int) -> tuple[list[int], Any]:
-        scratch = torch.full((4, steps, VALUE_HEADS, VALUE, KEY), float("nan"))
+        shape = (4, steps, VALUE_HEADS, VALUE, KEY)
+        scratch = torch.full(shape, float("nan"), device=subject.device)
         verify(TOKENS, scratch=scratch)
         rows = (~scratch.flatten(1).isnan()).any(dim=1).nonzero().flatten().tolist()
         return rows, scratch

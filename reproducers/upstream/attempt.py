@@ -59,7 +59,10 @@ def _attempt(request: Request, emit: Emit) -> dict[str, Any]:
 def _upstream(request: Request, reproducer: types.ModuleType) -> Upstream | None:
     if request.subject.root is None:
         return None
-    return Upstream.of(request, real=getattr(reproducer, "REAL", ()))
+    real = tuple(getattr(reproducer, "REAL", ()))
+    if request.device == "cuda":
+        real += tuple(getattr(reproducer, "REAL_ON_CUDA", ()))
+    return Upstream.of(request, real=real)
 
 
 def _watched(request: Request) -> Sequence[dict[str, Any]]:
