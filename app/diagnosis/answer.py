@@ -30,6 +30,8 @@ from app.diagnosis.verdicts import conclude, exit_findings
 _ERROR_LEVELS: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _MOST_WHOLE: Final = 100
 """Findings that are explained in full; of a log with more the others are told in brief."""
+_PASSED_OVER: Final = ("Ignore ", "Ignoring ")
+"""How a program begins that names an error it goes on without."""
 _REFUSED: Final = ('{"detail":', '{"error":')
 """How the whole body of an HTTP answer begins that is nothing but an error."""
 _DUMPED: Final = lazy(r"HTTP/1\.[01]\" [23]\d\d|Receive: obj=|Finish: obj=")
@@ -177,6 +179,9 @@ def _keep(draft: Draft, warned: dict[str, Warned]) -> bool:
     match, unit = draft.match, draft.unit
     if unit.kind == "http" and match is not None:
         return True
+    logged = match is not None and match.record.level
+    if unit.kind == "said" and not logged and unit.text.lstrip().startswith(_PASSED_OVER):
+        return False
     if match is None:
         said = unit.error_class is not None or (unit.kind == "http" and bool(unit.http_code))
         said = said or (draft.echo is not None and draft.echo.kind != "shutdown")

@@ -51,7 +51,8 @@ def width(lines: Sequence[str]) -> int | None:
 
 def _torn(line: str, after: str) -> bool:
     """Whether a frame of a traceback goes on in the next line."""
-    return 'File "' in line and _REST.match(after) is not None and not _raised(line, after)
+    rest = _REST.match(after) is not None and bool(after.strip(" .…"))
+    return 'File "' in line and rest and not _raised(line, after)
 
 
 def _raised(line: str, after: str) -> bool:
