@@ -37,10 +37,10 @@ def run(args: argparse.Namespace) -> int:
     runs = []
     for row in found:
         runs.append(row)
-        running.keep([row], settings)
         if not args.json:
             print(running.summary(row), flush=True)
             _details(row.message, row.traceback)
+        running.keep([row], settings)
     if args.json:
         records = [record_of(row) | {"stdout": row.stdout} for row in runs]
         print(json.dumps(records, ensure_ascii=False, indent=2))

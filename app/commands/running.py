@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import cast
 
-from app.exceptions import CannotTellError, NotFoundError
+from app.exceptions import CannotTellError, NotFoundError, UnavailableError
 from app.models import Run
 from app.runs.plan import NoSiteError, Runnable, plan, runnable, steps_of
 from app.runs.record import claims_hold, run_row
@@ -18,6 +18,8 @@ from reproducers.protocol import Device, Request, Result, Subject
 from reproducers.protocol import Event as RunEvent
 
 DONE, FAILED, CANNOT_TELL = 0, 1, 3
+_TRIES = 12
+"""Each waits as long as the database lets it, see `app.db.BUSY_TIMEOUT_MS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +133,30 @@ def _not_run(entry: Runnable, subject: str, step: str, device: str, result: Resu
     return run_row(result, request, entry_id=entry.entry_id)
 
 
-def keep(runs: Sequence[Run], settings: Settings) -> None:
-    """Store finished runs in the database."""
+def keep(runs: Sequence[Run], settings: Settings) -> bool:
+    """Store finished runs in the database; what cannot be stored is said, never lost in silence.
+
+    A scan holds the database while it stores a release, on a busy machine for a minute or two.
+
+    Returns:
+        Whether they are stored.
+    """
     from app.db import session, touch
 
-    with session(settings) as db:
-        for run in runs:
-            db.add(Run.model_validate(run.model_dump()))
-        touch(db, catalog=False)
+    for left in reversed(range(_TRIES)):
+        try:
+            with session(settings) as db:
+                for run in runs:
+                    db.add(Run.model_validate(run.model_dump()))
+                touch(db, catalog=False)
+        except UnavailableError as e:
+            if not left or "locked" not in str(e):
+                say(f"What was run is shown, but not kept. {e}")
+                return False
+            say("  another program writes to the database; waiting for it ...")
+        else:
+            return True
+    return False
 
 
 def exit_code(runs: Sequence[Run]) -> int:

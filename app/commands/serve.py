@@ -51,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         _serve(settings, args)
     finally:
+        if scan.going:
+            print("Ending the background scan; the next start takes it up.", file=sys.stderr)
         scan.stop()
     return 0
 

@@ -7,13 +7,16 @@ with a new revision, so that pages rendered meanwhile are rendered anew. A small
 worth a process: its indexes are made on the spot.
 """
 
+import contextlib
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 from sqlmodel import Session, func, select
 
@@ -28,6 +31,7 @@ log = logging.getLogger(__name__)
 
 SMALL = 3000
 """Entries that are indexed in a fraction of a second."""
+_END_SECONDS = 2.0
 _AGAIN = 60.0
 """Seconds until a child that failed is tried again for the same state of the catalog."""
 _active: dict[str, "Indexer"] = {}
@@ -51,6 +55,20 @@ def child_environment(settings: Settings) -> dict[str, str]:
         "REPROBASE_DATABASE_URL": settings.database_url,
         "REPROBASE_CACHE_DIR": str(settings.cache_dir),
     }
+
+
+def end_child(child: subprocess.Popen[Any]) -> None:
+    """End a child that was started in a session of its own, with all that it started.
+
+    What it writes appears whole or not at all, so it need not be asked for long.
+    """
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        if child.poll() is not None:
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(child.pid, how)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_END_SECONDS)
 
 
 def all_made(db: Session, settings: Settings) -> bool:
@@ -119,6 +137,7 @@ class Indexer:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     env=child_environment(self._settings),
+                    start_new_session=True,  # Ctrl-C in the terminal is for the site alone
                 )
             if self._child.wait() and not self._closed:
                 log.warning("The indexes could not be made; trying again in %.0f s.", _AGAIN)
@@ -130,10 +149,5 @@ class Indexer:
         with self._lock:
             self._closed = True
             child = self._child
-        if child is not None and child.poll() is None:
-            child.terminate()
-            try:
-                child.wait(5)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+        if child is not None:
+            end_child(child)

@@ -23,7 +23,7 @@ from sqlmodel import select
 from app.db import session
 from app.diagnosis.catalog import fresh
 from app.models import Release
-from app.services.indexing import child_environment, index_command, low_priority
+from app.services.indexing import child_environment, end_child, index_command, low_priority
 from app.settings import Settings
 from app.wheels import parse_release
 
@@ -102,15 +102,16 @@ class BackgroundScan:
             self._thread.start()
         return missing
 
+    @property
+    def going(self) -> bool:
+        """Whether a child is at work."""
+        return self._child is not None and self._child.poll() is None
+
     def stop(self) -> None:
         """End the child and wait for it."""
         self._stopping = True
-        if self._child is not None and self._child.poll() is None:
-            self._child.terminate()
-            try:
-                self._child.wait(5)
-            except subprocess.TimeoutExpired:
-                self._child.kill()
+        if self._child is not None:
+            end_child(self._child)
         if self._thread is not None:
             self._thread.join(5)
 
@@ -145,6 +146,7 @@ class BackgroundScan:
             text=True,
             errors="replace",
             env=child_environment(self._settings),
+            start_new_session=True,  # Ctrl-C in the terminal is for the site alone
         )
         assert self._child.stderr is not None
         last, written = "", 0.0
