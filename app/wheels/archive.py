@@ -63,7 +63,7 @@ class Wheel:
             return self._zip.read(info)
         except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as e:
             raise BadWheelError(
-                f"{self.path.name} is damaged at {name!r} ({e}). Delete it and fetch it again."
+                f"{self.path.name} is damaged at {name!r} ({e}). Fetch it again; if it lies in the cache, delete it there."
             ) from e
         except Exception as e:
             # zlib.error, lzma.LZMAError and the like are not OSErrors.
@@ -114,7 +114,7 @@ def open_wheel(path: Path, *, sha256: str | None = None) -> Wheel:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, EOFError, ValueError) as e:
         raise BadWheelError(
-            f"{path.name} cannot be opened as a zip ({e}). Delete it and fetch it again."
+            f"{path.name} cannot be opened as a zip ({e}). Fetch it again; if it lies in the cache, delete it there."
         ) from e
     try:
         _check_members(path.name, archive.infolist())

@@ -48,7 +48,8 @@ def parse_release(text: str) -> tuple[str, str]:
     """
     name, separator, version = text.strip().partition("==")
     if not separator or not _NAME.fullmatch(name.strip()):
-        raise BadInputError(f"{text!r} is not a release; write it as PACKAGE==VERSION.")
+        file = " A wheel file is given with --wheel FILE." if text.endswith(".whl") else ""
+        raise BadInputError(f"{text!r} is not a release; write it as PACKAGE==VERSION.{file}")
     try:
         return canonicalize_name(name.strip()), str(Version(version.strip()))
     except InvalidVersion:
