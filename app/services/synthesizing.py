@@ -103,6 +103,11 @@ def synthesize_sites(  # the parts of one question
     program = program_digest()
     known = {} if wish.again else read_found(settings, wheel.package, wheel.version, program)
     earlier = _earlier(wheel, settings)
+    own: set[str] = set()
+    for site_id, result in read_found(settings, wheel.package, wheel.version).items():
+        if result.get("fix"):  # found by an older program: shown again, if it still is so
+            earlier[site_id] = result
+            own.add(site_id)
     todo = [site_payload(s, earlier.get(s.site_id)) for s in sites if s.site_id not in known]
     results = {s.site_id: known[s.site_id] for s in sites if s.site_id in known}
     tell = on_progress or (lambda _done, _total, _found: None)
@@ -117,6 +122,9 @@ def synthesize_sites(  # the parts of one question
         nonlocal good
         facts = {k: v for k, v in site.items() if k not in ("before", "pattern")}
         result = {**facts, "detail": "", **found}
+        line = (site.get("before") or {}).get("launch")
+        if line and found.get("reused") and site["siteId"] in own:
+            result |= {"launch": line, "level": "launch" if line["confirmed"] else "function"}
         results[str(site["siteId"])] = result
         good += bool(result.get("fix"))
         pending.append(result)

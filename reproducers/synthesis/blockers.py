@@ -60,12 +60,9 @@ def blockers_of(runner: Runner, attempt: Attempt, *, passing: bool = False) -> l
     step = place.steps[attempt.reached]
     node = step.node
     assert isinstance(node, ast.stmt)
-    if step.wanted in ("true", "false"):
-        if isinstance(node, ast.If | ast.While) and (last is node or attempt.end != "raised"):
-            found = Blocker(node, node.test, step.wanted == "true")
-            found.upset = attempt.end == "raised" and last is node
-            return [found]
-        return _exits(runner, attempt, node)
+    if step.wanted in ("true", "false") and isinstance(node, ast.If | ast.While):
+        upset = attempt.end == "raised" and last is node
+        return [Blocker(node, node.test, step.wanted == "true", upset=upset)]
     if step.wanted == "site":
         if isinstance(node, ast.Assert):
             return [Blocker(node, node.test, wanted=False, upset=attempt.end == "raised")]
@@ -139,7 +136,7 @@ def observer(blocker: Blocker) -> Any:
     return paths
 
 
-def changes(  # noqa: C901  # cases side by side read best
+def changes(  # noqa: C901, PLR0912  # one branch a case
     runner: Runner,
     attempt: Attempt,
     blocker: Blocker,
@@ -163,6 +160,10 @@ def changes(  # noqa: C901  # cases side by side read best
             yield {REPLACED + path: True, f"{_result(path)}": Raises(blocker.raises)}
     if node is None:
         return
+    if isinstance(looked, Finding):
+        for path in _callables(runner, attempt, node):
+            for truth in (blocker.wanted, not blocker.wanted):
+                yield {REPLACED + path: True, _result(path): truth}
     paths = dict(looked) if isinstance(looked, dict) else {}
     paths.update(attempt.reads.get(id(node), {}))
     if isinstance(looked, Finding):

@@ -39,6 +39,7 @@ class Atom:
     op: ast.cmpop | None = None
     left: Side | None = None
     right: Side | None = None
+    """Of `isinstance` the classes."""
 
 
 @dataclass(slots=True)
@@ -107,7 +108,19 @@ def _atom(node: ast.expr, frame: types.FrameType, attempt: Attempt, *, wanted: b
         truth = _truth(seen)
         ok = truth is wanted
         atom = Atom(node, wanted, ok, seen.paths)
+        if _asks_for_class(node):
+            assert isinstance(node, ast.Call)
+            atom.right = side(node.args[1], frame, attempt)
     return Finding(1.0 if ok else 0.0, [] if ok else [atom])
+
+
+def _asks_for_class(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "isinstance"
+        and len(node.args) == 2  # the object and its class
+    )
 
 
 def _truth(seen: Side) -> bool | None:

@@ -42,6 +42,7 @@ class Machine:
         self._facts = {name: facts_of(name) for name in PLATFORMS}
         self._probes: dict[int, Any] = {}
         self._watch_environment()
+        self._take_torch()
 
     def bind(self) -> None:
         """Take over the probe functions of modules that were loaded since."""
@@ -72,6 +73,17 @@ class Machine:
         probe.__name__ = name
         probe.cache_clear = lambda: None  # type: ignore[attr-defined]  # some probes are cached
         return probe
+
+    def _take_torch(self) -> None:
+        """What torch says of the accelerator comes from the world, too."""
+        import torch
+
+        for name, fact in (
+            ("get_device_capability", "get_device_capability"),
+            ("get_device_name", "get_device_name"),
+            ("device_count", "get_device_count"),
+        ):
+            setattr(torch.cuda, name, self._probe(fact, getattr(torch.cuda, name)))
 
     def _watch_environment(self) -> None:
         kind: Any = type(os.environ)

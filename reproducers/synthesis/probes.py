@@ -80,6 +80,8 @@ class Probe:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Its result is an input of its own, told apart by plain arguments."""
         object.__setattr__(self, "_seen", True)
+        if self._path in self._world.stands:
+            return self._world.get(f"{self._path}()")
         words = [repr(a) for a in args if isinstance(a, bool | int | str)]
         words += [f"{k}={v!r}" for k, v in kwargs.items() if isinstance(v, bool | int | str)]
         given = ", ".join(words[:3])

@@ -67,6 +67,8 @@ class Runner:
         self.runs = 0
         self._stores: dict[int, set[str]] = {}
         self._loads: dict[int, set[str]] = {}
+        self.relaxed = False
+        """See `World.relaxed`."""
         self.guard_nodes: set[int] = set()
         """The nearest conditions, by `id`."""
         self.outer_nodes: set[int] = set()
@@ -84,7 +86,9 @@ class Runner:
                 return plain_server_args(world, "server_args")
             return server_args(world, "server_args")
 
-        return World(dict(values), replaced, instance, make)
+        world = World(dict(values), replaced, instance, make)
+        world.relaxed = self.relaxed
+        return world
 
     def run(
         self,

@@ -86,6 +86,8 @@ def for_atom(atom: Atom, path: str, world: World, constants: Constants) -> list[
                 found += holding(atom.left.value, kind)
     else:
         found += _truthy(kind, path, wanted=atom.wanted)
+        if atom.right is not None and atom.wanted:
+            found += _of_classes(atom.right.value)
         found += _of_call(atom.node, path, wanted=atom.wanted)
     found += list(_constants(atom.node))
     if kind.name in ("list", "tuple"):
@@ -192,6 +194,16 @@ def _truthy(kind: Kind, path: str, *, wanted: bool) -> list[Any]:
     return [True, base, *([row(1, kind)] if kind.name in ("list", "dict", "tuple") else [])]
 
 
+def _of_classes(value: Any) -> list[Any]:
+    """Objects of the engine's classes that are asked for."""
+    classes = value if isinstance(value, tuple) else (value,)
+    return [
+        Thing(f"{c.__module__}:{c.__qualname__}")
+        for c in classes
+        if isinstance(c, type) and c.__module__.partition(".")[0] not in ("builtins", "torch")
+    ]
+
+
 def _of_call(node: ast.expr, path: str, *, wanted: bool) -> list[Any]:
     """What `isinstance`, `hasattr` and methods of text ask for."""
     if not isinstance(node, ast.Call):
@@ -273,7 +285,24 @@ def in_general(path: str, world: World, constants: Constants) -> list[Any]:  # n
     return found
 
 
-def chosen(found: list[Any], path: str, world: World, *, relaxed: bool = False) -> list[Any]:
+_PLAIN: Final = frozenset(
+    {"list", "dict", "tuple", "str", "int", "bool", "float", "tensor", "enum"}
+)
+
+
+def _fitting(value: Any, kind: Kind, *, relaxed: bool) -> Any:
+    """A value as an input of this kind; UNSET if it cannot be one."""
+    if value is UNSET or isinstance(value, Absent):
+        return value
+    if isinstance(value, Thing):
+        return UNSET if kind.name in _PLAIN else value
+    if fits(value, kind) or relaxed:
+        return value
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if kind.name == "float" and whole else UNSET
+
+
+def chosen(found: list[Any], path: str, world: World) -> list[Any]:
     """Those values that fit the input, each once, without the one that it has."""
     kind = world.kinds.get(path, ANY)
     used = world.used.get(path, UNSET)
@@ -283,18 +312,10 @@ def chosen(found: list[Any], path: str, world: World, *, relaxed: bool = False) 
         known = Kind(known.name if known.name != "any" else "any", optional=True)
     out: list[Any] = []
     seen: set[str] = set()
-    for value in found:
+    for raw in found:
+        value = _fitting(raw, known, relaxed=world.relaxed and path.startswith("server_args."))
         if value is UNSET or same(value, used):
             continue
-        if isinstance(value, Absent):
-            pass
-        elif isinstance(value, Thing) and known.name in ("list", "dict", "tuple", "str", "int", "bool", "float", "tensor", "enum"):  # noqa: E501  # fmt: skip
-            continue
-        elif not isinstance(value, Thing) and not fits(value, known) and not (relaxed and fits(value, Kind(known.name, optional=True))):  # noqa: E501  # fmt: skip
-            if known.name == "float" and isinstance(value, int) and not isinstance(value, bool):
-                value = float(value)  # noqa: PLW2901  # the same number
-            else:
-                continue
         key = f"{type(value).__name__}{value!r}"
         if key not in seen:
             seen.add(key)

@@ -46,6 +46,10 @@ class World:
         self.used: dict[str, Any] = {}
         """What each path was in this run: given, default or settled."""
         self.settled: dict[str, Any] = {}
+        self.relaxed = False
+        """Values that the launch line's parser would refuse are tried, too."""
+        self.stands: set[str] = set()
+        """Paths of callables that are not called."""
         self.weak: set[str] = set()
         """Settled by their truth alone: they may still be anything."""
         self.opaque: list[str] = []
@@ -96,6 +100,7 @@ class World:
 
     def stand_for(self, path: str) -> Any:
         """What is there instead of a callable that is not called: its result is an input."""
+        self.stands.add(path)
         if path not in self._made:
             self._made[path] = Probe(self, path)
         return self._made[path]
