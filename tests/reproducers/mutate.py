@@ -26,7 +26,7 @@ def mutated(request: Request, folder: Path, edit: Edit, *, line: int | None = No
         line: the statement's line where the sites do not know it (a library raises).
 
     Raises:
-        LookupError: no statement begins at the site's line.
+        LookupError: no statement is at the site's line.
     """
     root = Path(str(request.subject.root))
     folder.mkdir(exist_ok=True)
@@ -84,13 +84,14 @@ def _edited(source: str, line: int, edit: Edit) -> str:
 
 
 def _statement_at(source: str, line: int) -> ast.stmt:
-    """The innermost statement that begins at a line."""
+    """The innermost statement that a line belongs to."""
     found = None
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.stmt) and node.lineno == line:
+        inside = isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
+        if inside and (found is None or node.lineno >= found.lineno):
             found = node
     if found is None:
-        raise LookupError(f"no statement begins at line {line}")
+        raise LookupError(f"no statement is at line {line}")
     return found
 
 

@@ -16,7 +16,7 @@ from app.loading.curated import curated_id
 from app.runs import execute
 from app.runs.places import Wording
 from app.runs.plan import Runnable, plan
-from app.runs.subjects import read_releases
+from app.runs.subjects import REFERENCE, read_releases
 from app.scanner.templates import parse, pattern
 from app.services.reproducers import ReproducerFile, find_reproducer
 from app.settings import DATA_DIR, PROJECT_ROOT, load_settings
@@ -78,6 +78,11 @@ def pairs() -> list[ParameterSet]:
     return [_marked(*pair) for pair in sorted({*inner, *both})]
 
 
+def on_reference() -> list[str]:
+    """Errors whose guard the reference has: it needs no wheel, so every test run holds all."""
+    return [slug for slug in SLUGS if reproducer(slug).has_reference]
+
+
 def ends(*, guarded: bool = False) -> list[ParameterSet]:
     """The oldest and the newest release of each reproducer; `guarded`: of those that raise."""
     kept = [s for s in _tested() if not guarded or entry_file(s).facts.error_type != "silent"]
@@ -106,10 +111,18 @@ def reproducer_needs(slug: str) -> tuple[str, ...]:
 
 
 def request_for(slug: str, version: str, step: Step) -> Request:
-    """The request of a step, places and words read from the wheel."""
+    """The request of a step, places and words read from the wheel; `reference` needs none."""
+    entry = runnable_of(slug)
+    subject = version if version == REFERENCE else f"{entry.package}=={version}"
+    return plan(entry, subject, step, load_settings())
+
+
+@cache
+def runnable_of(slug: str) -> Runnable:
+    """What a plan has to know of an entry, from its file."""
     file = entry_file(slug)
     facts = file.facts
-    entry = Runnable(
+    return Runnable(
         entry_id=curated_id(file),
         slug=slug,
         package=facts.package,
@@ -118,7 +131,6 @@ def request_for(slug: str, version: str, step: Step) -> Request:
         places=tuple(facts.places),
         snippets=file.snippets(),
     )
-    return plan(entry, f"{facts.package}=={version}", step, load_settings())
 
 
 @cache

@@ -19,6 +19,7 @@ Edit = Callable[[str, ast.stmt], str]
 REFUSED_LATER = {
     "adaptive-steps-without-state": "AttributeError",
     "batch-exceeds-largest-bucket": "IndexError",
+    "bit-packed-mask-exceeds-32-nodes": "UnboundLocalError",
     "cache-ring-views-have-another-rank": "RuntimeError",
     "conv-window-axis-not-found": "UnboundLocalError",
     "draft-cache-slots-differ": "RuntimeError",
