@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from app.diagnosis.patterns import lazy
 from app.diagnosis.prefixes import CONTAINER, Peeled, peel
+from app.diagnosis.typography import combined, folded, folded_with_cuts
 from app.diagnosis.wrapping import joined, width
 
 if TYPE_CHECKING:
@@ -82,16 +83,13 @@ class Line:
     """Lines before this one were left out."""
     progress: str | None = None
     cuts: tuple[tuple[int, int], ...] = ()
-    """Escape sequences taken out: (position in the cut line, characters)."""
+    """Escape sequences taken out: (position in the cut line, characters); see `typography`."""
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Characters of the original that hold `text[start:end]`."""
-        a, b = self.column + start, self.column + end
-        for at, length in self.cuts:
-            if at <= a:
-                a += length
-            if at < b:
-                b += length
+        first, last = self.column + start, self.column + end
+        a = first + sum(length for at, length in self.cuts if at <= first)
+        b = last + sum(length for at, length in self.cuts if at < last)
         return self.start + min(a, self.raw), self.start + min(max(a, b), self.raw)
 
 
@@ -192,6 +190,9 @@ def _bare(
     cuts: tuple[tuple[int, int], ...] = ()
     if "[" in raw or "\x1b" in raw or "\x00" in raw or "\ufeff" in raw:
         raw, cuts = _without_escapes(raw)
+    if not raw.isascii():
+        raw, more = folded_with_cuts(raw)
+        cuts = combined(cuts, more)
     if "&" in raw:
         raw = _ENTITY().sub(lambda m: _ENTITIES[m[0]], raw)
     if raw.endswith("across cluster]"):
@@ -229,7 +230,7 @@ def _unwrapped(
     """The lines inside a JSON envelope or a quoted string."""
     stamp = seconds(time) if time else outer.time
     for i, part in enumerate(text.rstrip("\n").split("\n")):
-        raw, _ = _without_escapes(part)
+        raw = folded(_without_escapes(part)[0])
         found = peel(raw)
         yield (
             Line(

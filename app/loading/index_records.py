@@ -12,6 +12,7 @@ from app.diagnosis.index import TemplateRecord, opening
 from app.diagnosis.judging import bare
 from app.diagnosis.markers import MARKERS
 from app.diagnosis.places import leaf
+from app.diagnosis.typography import folded
 from app.knowledge.entry_file import EntryFile
 from app.scanner.templates import parse
 
@@ -151,7 +152,8 @@ class Collector:
 
 
 def _record(package: str, site: Any, before: TemplateRecord | None) -> TemplateRecord:
-    parts, holes = split(_ESCAPES.sub("", site.template))
+    # a log is matched with its typographic characters folded
+    parts, holes = split(folded(_ESCAPES.sub("", site.template)))
     is_log = site.kind == "log"
     return TemplateRecord(
         entry_id=site.entry_id,
@@ -295,7 +297,9 @@ def link_literals(
     for number, record in enumerate(records):
         if record.error_class in SIGNALS.values():
             continue  # exit codes are read by `app.diagnosis.exits`, in all their forms
-        for text in record.literals or _longest(record.parts):
+        # large logs are searched as they are, before anything is folded
+        as_is = [] if record.template.isascii() else _longest(split(record.template)[0])
+        for text in record.literals or {*_longest(record.parts), *as_is}:
             postings[text.encode("utf-8", "replace")].append(number)
     for marker in MARKERS:
         postings.setdefault(marker, [])
