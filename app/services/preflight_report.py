@@ -213,12 +213,12 @@ def _skipped(asked: Asked, main: dict[str, Any]) -> list[Skipped]:
     later = main.get("later", ())
     if later:
         said = ", ".join(f"`{a['text']}`" for a in later)
-        where = f"{later[0]['file']}:{later[0]['line']}, {later[0]['function']}"
+        where = f"`{later[0]['function']}`, {later[0]['file']}:{later[0]['line']}"
         missing = "the model, which is built after these checks"
         found.append(Skipped(check=f"{said} ({where})", missing=missing))
     if main.get("state") == "unreachable" and not panel:
         site = main.get("site") or {}
-        where = f" in {site['function']}" if site.get("function") else ""
+        where = f" in `{site['function']}`" if site.get("function") else ""
         check = f"everything from the check{where} on"
         found.append(Skipped(check=check, missing=str(main.get("missing") or "")))
     return found

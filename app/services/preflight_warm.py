@@ -1,8 +1,8 @@
 """Releases kept loaded behind the wall, so that a line on the site is answered at once.
 
-One process a (release, GPU), started when first asked for, ended after a while without questions
-or when others are wanted. A check whose variables a release reads while it is imported cannot be
-answered by a process that has imported it: such a check gets a process of its own.
+One process a (release, GPU, server), started when first asked for, ended after a while without
+questions or when others are wanted. A check whose variables a release reads while it is imported
+cannot be answered by a process that has imported it: such a check gets a process of its own.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from app.settings import Settings
 from app.wheels import Wheel
 from reproducers.protocol import Limits, Result
 
-MOST: Final = 2
+MOST: Final = 3
 """Releases kept loaded at once; each takes about 350 MB."""
 IDLE_SECONDS: Final = 600.0
 _LIMITS: Final = Limits(seconds=6 * 3600, memory_bytes=4 << 30, processes=64)
@@ -105,6 +105,10 @@ class WarmProcess:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+_Key = tuple[str, str, bool]
+"""A wheel's sha256, a GPU, and whether it is the diffusion server."""
+
+
 class WarmPool:
     """The loaded releases of this process; safe to use from several threads."""
 
@@ -113,22 +117,30 @@ class WarmPool:
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._sweeper: threading.Thread | None = None
-        self._processes: dict[tuple[str, str], tuple[WarmProcess, threading.Lock]] = {}
+        self._processes: dict[_Key, tuple[WarmProcess, threading.Lock]] = {}
 
     def check(self, wheel: Wheel, settings: Settings, payload: Mapping[str, Any]) -> Answer | None:
         """The answer of a loaded release, loading it if it is not; None if it cannot answer."""
-        process, lock = self._of(wheel, settings, str(payload["gpu"]))
+        gpu, is_diffusion = str(payload["gpu"]), payload["program"] == "diffusion"
+        key = wheel.sha256, gpu, is_diffusion
+        process, lock = self._of(key, wheel, settings)
         with lock:
-            said = process.ask(payload) if process.alive else None
+            said = process.ask({**payload, "warm": True}) if process.alive else None
         if said is None or "cold" in said or "died" in said:
             if said is None:
-                self._drop(wheel.sha256, str(payload["gpu"]))
+                self._drop(key)
             return None
+        if "elsewhere" in said and not is_diffusion:
+            answer = self.check(wheel, settings, {**payload, "program": "diffusion"})
+            if answer is not None:
+                answer.main["notes"] = [*said["notes"], *answer.main.get("notes", ())]
+            return answer
         return Answer(main=said, isolation=process.isolation)
 
-    def _of(self, wheel: Wheel, settings: Settings, gpu: str) -> tuple[WarmProcess, threading.Lock]:
+    def _of(
+        self, key: _Key, wheel: Wheel, settings: Settings
+    ) -> tuple[WarmProcess, threading.Lock]:
         with self._lock:
-            key = (wheel.sha256, gpu)
             found = self._processes.get(key)
             if found is not None and found[0].alive:
                 return found
@@ -136,7 +148,7 @@ class WarmPool:
             if self._sweeper is None:
                 self._sweeper = threading.Thread(target=self._sweep, daemon=True)
                 self._sweeper.start()
-            process = WarmProcess(wheel, settings, _warm_up(gpu))
+            process = WarmProcess(wheel, settings, _warm_up(key[1], is_diffusion=key[2]))
             found = self._processes[key] = process, threading.Lock()
         process.wait_for("ready", _START_SECONDS)
         return found
@@ -161,9 +173,9 @@ class WarmPool:
             with self._lock:
                 self._end_some(lambda p: time.monotonic() - p.used > IDLE_SECONDS)
 
-    def _drop(self, sha256: str, gpu: str) -> None:
+    def _drop(self, key: _Key) -> None:
         with self._lock:
-            found = self._processes.pop((sha256, gpu), None)
+            found = self._processes.pop(key, None)
         if found is not None:
             found[0].end()
 
@@ -177,8 +189,15 @@ class WarmPool:
             process.end()
 
 
-def _warm_up(gpu: str) -> dict[str, Any]:
+def _warm_up(gpu: str, *, is_diffusion: bool) -> dict[str, Any]:
     """A plain line: its check imports what every check imports."""
+    if is_diffusion:
+        return {
+            "program": "diffusion",
+            "argv": ["--model-path", "Qwen/Qwen-Image"],
+            "env": {},
+            "gpu": gpu,
+        }
     config = preset_for(_WARM_UP[1])
     return {
         "program": "launch_server",

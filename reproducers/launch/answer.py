@@ -2,9 +2,10 @@
 
 Payload: `task` (`check`, `each`, `options` or `warm`), `program`, `argv`, `env`, `gpu`, `configs`
 (config.json texts by model), `files`, `unknown` (models without one), `panel` ([{"name", "about",
-"text"}], configurations that stand for the kinds of models), `translations`, `whole`, and
-`others` ([{"version", "root"}]): releases on which each finding is asked for as well, or with
-`passing` a line that passes, for at most `patience` seconds from the start.
+"text"}], configurations that stand for the kinds of models), `translations`, `whole`, `warm` (the
+release stays loaded: a line for the other of its two servers is handed back), and `others`
+([{"version", "root"}]): releases on which each finding is asked for as well, or with `passing` a
+line that passes, for at most `patience` seconds from the start.
 
 The main answer is sent as an event as soon as it is there, since asking other releases takes
 longer; what these say follows as events. With the task `each` there is no main answer: every
@@ -122,6 +123,9 @@ def respond(release: Release, payload: Payload) -> dict[str, Any]:
         return {"options": [asdict(o) for o in options.options]}
     examiner = Examiner(release, payload.get("translations", {}))
     prepared = prepare(release, line_of(payload), payload.get("holes", ()))
+    if payload.get("warm") and prepared.line.program != payload["program"]:
+        # Another process is kept for that server: the modules of one are no place for the other.
+        return {"program": prepared.line.program, "notes": prepared.notes, "elsewhere": True}
     examined = examiner.examine(prepared.line)
     unknown = [str(m) for m in payload.get("unknown", ())]
     over_panel: list[dict[str, Any]] = []

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, NoReturn
 from reproducers.launch import diffusion
 from reproducers.launch.accelerator import pretend_infiniband
 from reproducers.launch.config_reader import STORE, ConfigMissingError
+from reproducers.launch.hub import LocalEntryNotFoundError, RepositoryNotFoundError
 from reproducers.launch.release import Release
 from reproducers.protocol import Frame
 from reproducers.upstream.matching import frames_of, function_name, message_of, short_file
@@ -27,6 +28,7 @@ from reproducers.upstream.stand_ins import StandInCalledError
 State = Literal["pass", "refused", "unreachable", "exits"]
 MAX_WARNINGS: Final = 24
 MAX_MESSAGE: Final = 4000
+_IMPORTS: Final = re.compile(r"import(?:ing)? fail|fail\w* to import|import error", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +244,8 @@ def _take_warning(record: logging.LogRecord, release: Release, outcome: Outcome)
     file = short_file(record.pathname, str(release.root))
     if record.levelno < logging.WARNING or file.partition("/")[0] not in release.packages:
         return
+    if _IMPORTS.search(str(record.msg)):
+        return  # it is here that the package is missing, not where the line will be run
     try:
         text = record.getMessage()
     except Exception:  # noqa: BLE001  # a wrong format string is the engine's own affair
@@ -290,6 +294,8 @@ def _missing(error: BaseException) -> str:
             return f"config.json of {cause.model}"
         if isinstance(cause, StandInCalledError):
             return str(cause)
+        if isinstance(cause, (LocalEntryNotFoundError, RepositoryNotFoundError)):
+            return f"files of the model's repository ({cause})"
         if isinstance(cause, ModuleNotFoundError):
             return f"the package {cause.name or cause}"
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)

@@ -2,12 +2,14 @@
 
 import argparse
 import functools
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from reproducers.launch import diffusion
+from reproducers.launch.fresh import fresh
 from reproducers.launch.release import Release
 
+_SECONDS: Final = 20.0
 _FLAG_ACTIONS: Final = ("StoreTrue", "StoreConst", "StoreFalse", "Count")
 
 
@@ -71,6 +73,32 @@ def options_of(release: Release, program: str) -> Options:
     return _options_of(release, "diffusion" if program == "diffusion" else "launch_server")
 
 
+@functools.lru_cache(maxsize=2)
+def diffusion_options(release: Release) -> Options | None:
+    """The flags of the diffusion server, asked for in a process of its own; None if unknown.
+
+    What its modules leave out would otherwise be missing for the checks of the other server.
+    """
+    said = fresh(
+        lambda: {"options": [asdict(o) for o in options_of(release, "diffusion").options]}, _SECONDS
+    )
+    if "options" not in said:
+        return None
+    options = tuple(
+        Option(**{**o, "names": tuple(o["names"]), "choices": tuple(o["choices"])})
+        for o in said["options"]
+    )
+    return _indexed(options)
+
+
+def _indexed(options: tuple[Option, ...]) -> Options:
+    return Options(
+        options,
+        {n: o for o in options for n in o.names},
+        {o.dest: o for o in reversed(options)},
+    )
+
+
 @functools.lru_cache(maxsize=4)
 def _options_of(release: Release, program: str) -> Options:
     parser = argparse.ArgumentParser(prog="preflight")
@@ -79,11 +107,7 @@ def _options_of(release: Release, program: str) -> Options:
     else:
         release.module("sglang.srt.server_args").ServerArgs.add_cli_args(parser)
     options = tuple(_option(a) for a in parser._actions if a.option_strings)  # noqa: SLF001  # argparse has no public list
-    return Options(
-        options,
-        {n: o for o in options for n in o.names},
-        {o.dest: o for o in reversed(options)},
-    )
+    return _indexed(options)
 
 
 def _option(action: argparse.Action) -> Option:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from reproducers.launch import diffusion
 from reproducers.launch.fresh import fresh
 from reproducers.launch.once import Line
-from reproducers.launch.options import Option, Options, options_of
+from reproducers.launch.options import Option, Options, diffusion_options, options_of
 from reproducers.launch.release import Release
 from reproducers.launch.words import Piece, pieces, replaced, without
 
@@ -78,10 +78,10 @@ def _choose_server(release: Release, prepared: Prepared) -> None:
     strange = _unknown(line, options_of(release, "launch_server"))
     if not strange or not diffusion.has(release):
         return
-    try:
-        strange_there = _unknown(line, options_of(release, "diffusion"))
-    except Exception:  # noqa: BLE001  # its modules may not load here: then nothing is known of it
-        return
+    options = diffusion_options(release)
+    if options is None:
+        return  # its modules do not load here: nothing is known of it
+    strange_there = _unknown(line, options)
     if len(strange_there) < len(strange):
         prepared.line = replace(line, program="diffusion")
         prepared.notes.append(

@@ -7,14 +7,18 @@ the answers go back as events. Nothing of one check stays for the next: only mod
 import gc
 import json
 import platform
+import select
 from collections.abc import Callable
 from typing import Any, Final
 
+from reproducers.launch import diffusion
 from reproducers.launch.fresh import settle
+from reproducers.launch.options import diffusion_options
 from reproducers.launch.release import Release
 from reproducers.protocol import Event, Request, Result
 
 READY: Final = "ready"
+_IDLE: Final = 2.0
 SECONDS: Final = 50.0
 _MOST: Final = 4000
 """Answers before the process is renewed; the keeper counts events too."""
@@ -33,6 +37,8 @@ def serve(request: Request, emit: Callable[[Event], None]) -> Result:
     emit(Event(event="value", text=READY, data={"readAtImport": sorted(release.read_at_import)}))
     count = 0
     with open(str(request.payload["pipe"]), encoding="utf-8") as pipe:  # noqa: PTH123  # a pipe, not a path
+        if not select.select([pipe], [], [], _IDLE)[0] and diffusion.has(release):
+            diffusion_options(release)  # some line will have flags that only this server knows
         for text in pipe:
             question: dict[str, Any] = json.loads(text)
             said = _respond(answer.respond, release, question)
