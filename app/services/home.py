@@ -10,7 +10,8 @@ from app.services.listing import summaries
 from app.services.records import Summary
 from app.services.releases import newest_release
 
-CHANGED = 12
+CHANGED, KNOWN = 8, 6
+"""How many rows each list of the first page has."""
 _SHORTEST, _LONGEST = 25, 160
 
 
@@ -57,7 +58,7 @@ def home(db: Session) -> Home:
         claims=claims,
         claims_open=still_open,
         changed=_changed(db, newest) if newest else [],
-        known=summaries(db, shown[:CHANGED]),
+        known=summaries(db, shown[:KNOWN]),
         dataset_version=dataset_version(db),
     )
 

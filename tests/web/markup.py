@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "input", "br", "hr", "img"}
+VOID = {"meta", "link", "input", "br", "hr", "img", "wbr"}
 
 
 class Page(HTMLParser):

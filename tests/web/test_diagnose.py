@@ -159,9 +159,13 @@ def test_what_is_typed_is_told_for_what_it_is(site: TestClient) -> None:
     words = ask("needs rows")
     assert (words["kind"], SLUG) == ("words", words["records"][0]["slug"])
     message = ask("ValueError: needs 16 rows, has 8")
-    assert (message["kind"], message["said"]) == ("log", "An error message")
+    assert (message["kind"], message["said"]) == ("log", "An error message; 1 error like it")
     assert message["records"][0]["slug"] == SLUG
     log = ask(LOG)
-    assert (log["kind"], log["records"], log["said"]) == ("log", [], "A log, 6 lines")
+    assert (log["kind"], log["records"], log["said"]) == (
+        "log",
+        [],
+        "A log, 6 lines: what came first?",
+    )
     assert ask("python -m sglang.launch_server --tp 8")["kind"] == "command"
     assert ask(" ")["kind"] == "nothing"
