@@ -9,7 +9,13 @@ from typing import Any, Final
 from packaging.version import Version
 
 from app.runs.found import Found, found_releases, keep_found, read_found
-from app.runs.synthesizing import confirm_lines, program_digest, site_payload, synthesize
+from app.runs.synthesizing import (
+    confirm_lines,
+    line_digest,
+    program_digest,
+    site_payload,
+    synthesize,
+)
 from app.scanner.records import ScannedSite
 from app.scanner.release import scan_wheel
 from app.settings import Settings
@@ -123,8 +129,8 @@ def synthesize_sites(  # the parts of one question
         facts = {k: v for k, v in site.items() if k not in ("before", "pattern")}
         result = {**facts, "detail": "", **found}
         line = (site.get("before") or {}).get("launch")
-        if line and found.get("reused") and site["siteId"] in own:
-            result |= {"launch": line, "level": "launch" if line["confirmed"] else "function"}
+        if line and line["confirmed"] and found.get("reused") and site["siteId"] in own:
+            result |= {"launch": line, "level": "launch"}
         results[str(site["siteId"])] = result
         good += bool(result.get("fix"))
         pending.append(result)
@@ -148,19 +154,27 @@ def _confirm(wheel: Wheel, results: list[Found], settings: Settings, jobs: int) 
     todo = [
         r
         for r in results
-        if r.get("trigger") and "launch" not in r and is_argument_check(str(r["file"]))
+        if r.get("trigger") and is_argument_check(str(r["file"])) and _line_open(r)
     ]
     if not todo:
         return
     program = program_digest()
 
     def take(result: Found, line: dict[str, Any]) -> None:
-        result["launch"] = line
+        result["launch"] = line | {"program": line_digest()}
         if line.get("confirmed"):
             result["level"] = "launch"
         keep_found(settings, wheel.package, wheel.version, program, [result])
 
     confirm_lines(wheel, todo, settings, take, jobs=jobs)
+
+
+def _line_open(result: Found) -> bool:
+    """Whether a line is to be looked for: none was, or another program looked in vain."""
+    line = result.get("launch")
+    if line is None:
+        return True
+    return not line["confirmed"] and line.get("program") != line_digest()
 
 
 def is_argument_check(file: str) -> bool:

@@ -23,7 +23,7 @@ from reproducers.synthesis.worlds import World
 Rank = Literal["legal value", "dropped", "other choice", "switched off"]
 RANKS: Final[tuple[Rank, ...]] = ("legal value", "dropped", "other choice", "switched off")
 _MOST_TRIED: Final = 160
-_MOST_MENDED: Final = 3
+_MOST_MENDED: Final = 4
 _MOST_TOGETHER: Final = 3
 
 
@@ -141,8 +141,8 @@ class Fixing:
         self, trigger: State, rank: Rank, changes: dict[str, Any], state: State, budget: Budget
     ) -> Fix | None:
         """A fix that needs more of the surroundings: given to the trigger as well."""
-        left = max(0.2, budget.seconds / 3)
-        found = self.search.returning(state, Budget(seconds=left, runs=400))
+        left = max(0.5, budget.seconds / 2)
+        found = self.search.returning(state, Budget(seconds=left, runs=600))
         if found is None:
             return None
         context = {

@@ -14,7 +14,7 @@ from reproducers.launch.once import Line, check_once
 from reproducers.launch.options import Option, Options, options_of
 from reproducers.launch.release import Release
 from reproducers.protocol import GPUS
-from reproducers.synthesis.specs import from_json
+from reproducers.synthesis.specs import Thing, from_json
 
 MODEL: Final = "my-model"
 PROGRAM: Final = "python -m sglang.launch_server"
@@ -41,6 +41,8 @@ class Wish:
         """The wish with changed inputs; what is no option is left as it is."""
         new = Wish(dict(self.fields), self.gpu, dict(self.env), self.config)
         for path, value in changes.items():
+            if isinstance(value, Thing):
+                continue  # an object of the release's own: resolution makes it
             if path.startswith("server_args."):
                 new.fields[path.removeprefix("server_args.")] = value
             elif path == "platform" and value in GPUS:
@@ -85,7 +87,8 @@ class Launching:
             line = self._line(wish)
             if line is None:
                 return {"confirmed": False, "why": "an input is no option"}
-            hit, reached, outcome = self._reach(wish, place, set(values))
+            wanted = str(result["trigger"]["errorClass"])
+            hit, reached, outcome = self._reach(wish, place, set(values), wanted)
             why = f"{outcome.get('state')} at {(outcome.get('site') or {}).get('file')}:{(outcome.get('site') or {}).get('line')}: {outcome.get('message', '')[:120]}"  # noqa: E501  # fmt: skip
             if not hit:
                 continue
@@ -119,12 +122,12 @@ class Launching:
             return
         yield base
         if "platform" not in values:
-            yield replace(base, gpu="b200")
-        for text in list(self._configs.values())[1:3]:
+            yield from (replace(base, gpu=gpu) for gpu in ("b200", "mi300x", "cpu"))
+        for text in list(self._configs.values())[1:5]:
             yield replace(base, config=text)
 
     def _reach(
-        self, wish: Wish, place: Place, fixed: set[str]
+        self, wish: Wish, place: Place, fixed: set[str], error_class: str
     ) -> tuple[bool, Wish, dict[str, Any]]:
         """The wish with what stands in the way of the site put right."""
         outcome: dict[str, Any] = {}
@@ -132,7 +135,7 @@ class Launching:
         for _ in range(_MOST_MENDED):
             outcome = self._check(wish)
             here = _place(outcome)
-            if here == place and outcome.get("state") == "refused":
+            if here == place and outcome.get("error_class") == error_class:
                 return True, wish, outcome
             changes = self._fixes.get(here, {}) if here is not None and here not in seen else {}
             if here is None or not changes or fixed & set(changes):

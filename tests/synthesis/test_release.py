@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 from sqlmodel import col, select
+from starlette.testclient import TestClient
 
+from app.cli import main
 from app.db import close_engines, session
 from app.loading.releases import load_release
+from app.main import create_app
 from app.models import Entry, Run
 from app.runs import execute, run_row
 from app.runs.found import read_found, store_path
@@ -226,3 +229,61 @@ def again(root: Path, results: list[Found]) -> list[Found]:
 
     subject = Subject(name="tiny==1.0", root=str(root), package="tiny", version="1.0")
     return list(run_again(subject, results).values())
+
+
+def test_the_page_shows_trigger_and_fix_and_can_run_them(
+    found: dict[str, Found], settings: Settings, wheel: Wheel
+) -> None:
+    with session(settings) as db:
+        load_release(db, scan_wheel(wheel))
+        load_found(db, settings)
+    client = TestClient(create_app(settings))
+    page = client.get(f"/errors/{found['ratio']['entryId']}").text
+    assert "Found by the program" in page
+    assert "Legal value" in page
+    assert "reprobase run" in page
+    page = client.get(f"/errors/{found['cannot be']['entryId']}").text
+    assert "not-reached" in page
+    record = client.get(f"/api/errors/{found['ratio']['entryId']}").json()["record"]
+    assert record["reproducer"]["kind"] == "synthesized"
+    assert record["synthesized"]["fixRank"] == "legal value"
+
+
+@pytest.fixture
+def at_home(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line works on the module's own cache and database."""
+    for name in (
+        "XDG_CACHE_HOME",
+        "XDG_DATA_HOME",
+        "REPROBASE_CACHE_DIR",
+        "REPROBASE_DATABASE_URL",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(settings.cache_dir.parents[1]))
+    assert load_settings() == settings
+
+
+@pytest.mark.usefixtures("at_home")
+def test_the_command_gives_every_site_failures_included(
+    found: dict[str, Found], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["synthesize", "tiny==1.0", "--path", "tiny/*", "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)
+    assert len(results) >= len(found)
+    keys = {"siteId", "entryId", "file", "function", "line", "level", "trigger", "fix", "reason"}
+    assert all(keys | {"seconds"} <= set(r) for r in results)
+    assert main(["synthesize", "tiny==1.0", "--path", "nowhere/*"]) == 3
+    assert main(["synthesize", "tiny==1.0", "--limit", "0"]) == 2
+
+
+@pytest.mark.usefixtures("at_home")
+def test_the_run_command_takes_an_id_of_what_was_found(
+    found: dict[str, Found], settings: Settings, wheel: Wheel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with session(settings) as db:
+        load_release(db, scan_wheel(wheel))
+    assert main(["run", str(found["asked for"]["entryId"])]) == 0
+    out = capsys.readouterr().out
+    assert "pass  trigger" in out
+    assert "pass  fix" in out
+    assert main(["run", str(found["cannot be"]["entryId"])]) == 3
