@@ -17,6 +17,7 @@ import time
 import traceback
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,15 +53,14 @@ def main() -> int:
         "device": torch.cuda.get_device_name() if args.device == "cuda" else "cpu, interpreted",
     }
     kernels = load(args.wheel, args.device)
-    out = Path(args.out or os.environ.get("OUT", "."))
-    out.mkdir(parents=True, exist_ok=True)
+    out = Path(args.out or os.environ.get("OUT", "."), f"kernels-{kernels.version}.json")
+    out.parent.mkdir(parents=True, exist_ok=True)
 
     def keep() -> None:
-        (out / f"kernels-{kernels.version}.json").write_text(json.dumps(found, indent=1))
+        out.write_text(json.dumps(found, indent=1))
 
     found["vectors"] = compare(kernels, args.vectors, args.device) if args.vectors else []
-    for row in found["vectors"]:
-        print(json.dumps(row), flush=True)
+    print(*map(json.dumps, found["vectors"]), sep="\n", flush=True)
     keep()
     if args.device == "cuda":
         found["copy"] = copy_speed()
@@ -75,12 +75,7 @@ def main() -> int:
                 found["stopped"] = "out of time"
                 break
     keep()
-    wrong = [r for r in found["vectors"] if not r.get("ok")]
-    return 1 if wrong else 0
-
-
-def _device() -> str:
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    return int(any(not row.get("ok") for row in found["vectors"]))
 
 
 def _cached() -> str:
@@ -92,12 +87,11 @@ def _cached() -> str:
 
 
 def _arguments() -> argparse.Namespace:
+    here = "cuda" if torch.cuda.is_available() else "cpu"
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n", 1)[0])
-    parser.add_argument(
-        "wheel", nargs="?", help="a wheel of sglang; one from the cache, 0.5.23, by default"
-    )
+    parser.add_argument("wheel", nargs="?", help="a wheel of sglang; 0.5.23 by default")
     parser.add_argument("--vectors", help="a folder with 3_verify_*.npz")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default=_device())
+    parser.add_argument("--device", choices=("cpu", "cuda"), default=here)
     parser.add_argument("--out", help="where kernels-VERSION.json goes; $OUT or here by default")
     parser.add_argument("--seconds", type=float, default=150.0, help="for timing")
     return parser.parse_args()
@@ -146,7 +140,6 @@ def run_verify(
         options["cache_ring"] = True
     if more.get("lower_bound") is not None:
         options["lower_bound"] = more["lower_bound"]
-    known = inspect.signature(kernels.update).parameters
     fixed = {
         "is_kda": is_kda,
         "softplus_beta": 1.0,
@@ -159,7 +152,7 @@ def run_verify(
         "cache_steps": None if scratch is None else scratch.shape[1],
         "retrieve_parent_token": more.get("parents"),
     }
-    missing = set(options) - set(known)
+    missing = set(options) - set(inspect.signature(kernels.update).parameters)
     if missing:
         raise LookupError(f"{kernels.version} has no {', '.join(sorted(missing))}")
     return lambda: kernels.update(**given, **fixed, **options)
@@ -205,8 +198,7 @@ def compare(kernels: SimpleNamespace, folder: str, device: str) -> list[dict[str
 
 
 def _compare_one(kernels: SimpleNamespace, path: Path, device: str) -> list[dict[str, Any]]:
-    raw = {k: torch.from_numpy(np.asarray(v)) for k, v in np.load(path).items()}
-    raw = {k: v.to(device) for k, v in raw.items()}
+    raw = {k: torch.from_numpy(np.asarray(v)).to(device) for k, v in np.load(path).items()}
     tokens, bound = int(raw["T"]), float(raw["lower_bound"])
     given = {
         **{x: raw[f"in_{x}"][None].contiguous() for x in "qkv"},
@@ -223,9 +215,8 @@ def _compare_one(kernels: SimpleNamespace, path: Path, device: str) -> list[dict
     for kind in ("chain", "tree"):
         scratch = raw["in_pool"].new_zeros(requests + 1, tokens, *raw["in_pool"].shape[1:])
         parents = raw["parent"].int() if kind == "tree" else None
-        out = run_verify(
-            kernels, given, tokens, scratch=scratch, parents=parents, lower_bound=lower_bound
-        )()
+        more = {"scratch": scratch, "parents": parents, "lower_bound": lower_bound}
+        out = run_verify(kernels, given, tokens, **more)()
         errors = {
             "outputs": _apart(out.view_as(raw[f"out_{kind}"]), raw[f"out_{kind}"]),
             "states": _apart(scratch[:requests], raw[f"scratch_{kind}"]),
@@ -241,14 +232,10 @@ def _compare_one(kernels: SimpleNamespace, path: Path, device: str) -> list[dict
             live = [x for x in live if x[1] >= 0 and x[2] > 0]
             pairs = [(pool[s], scratch[n, a - 1]) for n, s, a in live]
             equal = all(torch.equal(folded, state) for folded, state in pairs)
-            errors = {
-                "outputs": _apart(replayed.view_as(out), out),
-                "states": max(_apart(folded, state) for folded, state in pairs),
-            }
-            ok = max(errors.values()) < 1e-5
-            rows.append(
-                {"vector": path.stem, "kind": "replay", "ok": ok, **errors, "bitwise": equal}
-            )
+            states = max(_apart(folded, state) for folded, state in pairs)
+            errors = {"outputs": _apart(replayed.view_as(out), out), "states": states}
+            row = {"vector": path.stem, "kind": "replay", "ok": max(errors.values()) < 1e-5}
+            rows.append(row | errors | {"bitwise": equal})
     return rows
 
 
@@ -302,16 +289,11 @@ def timed(kernels: SimpleNamespace) -> Any:
                 pool = given["initial_state_source"].clone()
                 slots = given["initial_state_indices"]
                 accept = torch.full((requests,), tokens, device="cuda", dtype=torch.int32)
+                verify = partial(run_verify, kernels, given, tokens)
                 calls = {
-                    "recurrent verify": lambda g=given, t=tokens, s=scratch: run_verify(
-                        kernels, g, t, scratch=s
-                    ),
-                    "replay verify": lambda g=given, t=tokens, r=rings: run_verify(
-                        kernels, g, t, rings=r
-                    ),
-                    "fold": lambda p=pool, r=rings, s=slots, a=accept: run_fold(
-                        kernels, p, r, s, a
-                    ),
+                    "recurrent verify": partial(verify, scratch=scratch),
+                    "replay verify": partial(verify, rings=rings),
+                    "fold": partial(run_fold, kernels, pool, rings, slots, accept),
                 }
                 for name, make in calls.items():
                     size = moved(requests, tokens, is_kda=is_kda)[name]
