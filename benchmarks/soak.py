@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -241,6 +242,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--connections", default="32,512")
     parser.add_argument("--release", default=load_settings().default_release)
+    parser.add_argument("--catalog", help="an SQLite catalog to copy; without one it is scanned")
     args = parser.parse_args()
     wheel = cached_wheel(*parse_release(args.release), load_settings())
     if wheel is None:
@@ -251,8 +253,11 @@ def main() -> int:
         environment = os.environ | {
             "REPROBASE_DATABASE_URL": f"sqlite:///{folder / 'soak.db'}", "PYTHONPATH": str(ROOT),
         }  # fmt: skip
-        scan = [sys.executable, "-m", "app.cli", "scan", "--wheel", str(wheel.path)]
-        subprocess.run(scan, env=environment, check=True, cwd=ROOT)
+        if args.catalog:
+            shutil.copy(args.catalog, folder / "soak.db")
+        else:
+            scan = [sys.executable, "-m", "app.cli", "scan", "--wheel", str(wheel.path)]
+            subprocess.run(scan, env=environment, check=True, cwd=ROOT)
         port = free_port()
         serve = [sys.executable, "-m", "app.cli", "serve", "--no-scan", "--port", str(port)]
         with served(serve, environment, port) as site:

@@ -50,12 +50,15 @@ def measured(address: str, wheel: Any, rounds: int) -> dict[str, float]:
         found = Scan(wheel, reader=lambda w, part: SpreadReading(w, part, spread)).finish()
         assert found.sites
 
-    scan()  # workers start and import once
-    return {
-        "nodes": spread.slots,
-        "scan": timed(scan, rounds),
-        "waiting": timed(lambda: list(spread.each(wait_a_little, range(16))), rounds),
-    }
+    try:
+        scan()  # workers start and import once
+        return {
+            "nodes": spread.slots,
+            "scan": round(timed(scan, rounds), 2),
+            "waiting": round(timed(lambda: list(spread.each(wait_a_little, range(16))), rounds), 2),
+        }
+    finally:
+        spread.close()
 
 
 def main() -> None:
