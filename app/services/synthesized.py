@@ -68,7 +68,8 @@ def page_of(subject: str, result: Found) -> SynthesizedPage:
     if result.get("fix"):
         page.fix_rank = str(result["fix"]["rank"])
         page.fix_text = "; ".join(
-            f"{_name(p)} = {written(v)}" for p, v in result["fix"]["changes"].items()
+            f"{p.removeprefix('server_args.')} = {written(v)}"
+            for p, v in result["fix"]["changes"].items()
         )
     return page
 
@@ -90,7 +91,7 @@ def assumptions(result: Found) -> list[str]:
     return found
 
 
-def snippet(result: Found, *, fixed: bool) -> str:
+def snippet(result: Found, *, fixed: bool) -> str:  # noqa: C901  # read from top to bottom
     """Python that says what the call is given."""
     trigger = result["trigger"]
     values = dict(trigger["values"])
@@ -120,22 +121,28 @@ def snippet(result: Found, *, fixed: bool) -> str:
     known = ("env:", "server_args.", "platform")
     rest = {p: v for p, v in values.items() if not p.startswith(known)}
     arguments = []
+    objects: list[str] = []
     for name, kind in params.items():
         if kind == "server_args":
-            arguments.append(
-                "server_args" if name in ("self", "server_args") else f"{name}=server_args"
-            )
+            own = name in ("self", "server_args")
+            arguments.append("server_args" if own else f"{name}=server_args")
         elif name in rest:
             arguments.append(f"{name}={written(rest.pop(name))}")
-    lines += [f"{_name(p)} = {written(v)}" for p, v in sorted(rest.items()) if "()" not in p]
-    lines += [f"# {_name(p)} gives {written(v)}" for p, v in sorted(rest.items()) if "()" in p]
-    call = f"{qualname}({', '.join(arguments)})"
-    lines.append(call)
+        elif name == "self":
+            objects.append(f"self = object.__new__({top})  # what it holds is given below")
+            arguments.append("self")
+        elif any(p.startswith((f"{name}.", f"{name}[")) for p in rest):
+            objects.append(f"{name} = SimpleNamespace()")
+            arguments.append(f"{name}={name}")
+    if any("SimpleNamespace" in o for o in objects):
+        lines.insert(0, "from types import SimpleNamespace")
+    if any("torch." in written(v) for v in values.values()):
+        lines.insert(0, "import torch")
+    lines += objects
+    lines += [f"{p} = {written(v)}" for p, v in sorted(rest.items()) if "()" not in p]
+    lines += [f"# {p} gives {written(v)}" for p, v in sorted(rest.items()) if "()" in p]
+    lines.append(f"{qualname}({', '.join(arguments)})")
     return "\n".join(lines)
-
-
-def _name(path: str) -> str:
-    return path
 
 
 def written(value: Any) -> str:  # noqa: C901, PLR0911  # one answer a case

@@ -103,6 +103,17 @@ class Fixing:
         self.passed: list[tuple[Rank, dict[str, Any], State]] = []
         """Changes that pass the guard and fail later."""
 
+    @property
+    def stuck(self) -> str:
+        """What stood in the way of the change that came farthest; empty if none passed."""
+        if not self.passed:
+            return "no change that was tried passes the check"
+        attempt = self.passed[0][2].attempt
+        assert attempt is not None
+        line = getattr(attempt.last, "lineno", 0)
+        said = f"{type(attempt.error).__name__}: {attempt.error!s:.120}"
+        return f"passes, then at line {line} {said}"
+
     def best(self, trigger: State, budget: Budget) -> Fix | None:
         """The first fix by rank; None if no single change makes the call return."""
         self.passed = []

@@ -1,7 +1,10 @@
 """Something of which only its path is known, until the code decides by it."""
 
 import enum
+import opcode
 import operator
+import sys
+import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -157,7 +160,8 @@ class Probe:
         return len(self.settled([Thing()], Kind("list")))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.settled([Thing()], Kind("list")))
+        wanted = _unpacked(sys._getframe(1))  # noqa: SLF001  # the only way to see who unpacks
+        return iter(self.settled([Thing() for _ in range(wanted)], Kind("list")))
 
     def __contains__(self, item: Any) -> bool:
         if isinstance(item, bool | int | str):
@@ -217,6 +221,12 @@ def _arithmetic(name: str) -> Any:
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or"):
     setattr(Probe, f"__{_name}__", _arithmetic(_name))
     setattr(Probe, f"__r{_name}__", _arithmetic(f"r{_name}"))
+
+
+def _unpacked(frame: types.FrameType) -> int:
+    """How many values `a, b = ...` takes at this moment; 1 for any other loop."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at + 1] if opcode.opname[code[at]] == "UNPACK_SEQUENCE" else 1
 
 
 def _key(key: Any) -> str:

@@ -144,7 +144,10 @@ def _solved(  # noqa: PLR0917  # the parts of one question
     fix = fixing.best(found, Budget(seconds=seconds, runs=runs))
     if fix is not None:
         found = fix.trigger
-    return described(runner, found, fix, root) | {"runs": runner.runs}
+    result = described(runner, found, fix, root) | {"runs": runner.runs}
+    if result.get("reason") == "no-fix":
+        result["detail"] = fixing.stuck
+    return result
 
 
 def refusal(attempt: Attempt, site: Mapping[str, Any]) -> str:

@@ -269,8 +269,18 @@ def in_general(path: str, world: World, constants: Constants) -> list[Any]:  # n
     elif name == "float":
         found += _FLOATS
     elif name == "str":
-        found += [name_like(path), "custom", "", *(c for c in constants.own if isinstance(c, str))]
-    elif name in ("list", "tuple", "dict"):
+        found += [
+            name_like(path),
+            "custom",
+            "",
+            "1",
+            "{}",
+            *(c for c in constants.own if isinstance(c, str)),
+        ]
+    elif name == "dict":
+        words = [c for c in constants.own if isinstance(c, str) and c.isidentifier()][:8]
+        found += [*(row(n, kind) for n in (0, 1, 2)), *({w: "custom"} for w in words)]
+    elif name in ("list", "tuple"):
         found += [row(n, kind) for n in (0, 1, 2, 3)]
     elif name == "tensor":
         found += tensors(used if isinstance(used, Tensor) else Tensor((4, 8)))
