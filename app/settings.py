@@ -56,6 +56,11 @@ class Settings:
         return self.cache_dir / "unpacked"
 
     @property
+    def scan_state_file(self) -> Path:
+        """What says how far a scan behind a site is; see `app.services.scanning`."""
+        return self.cache_dir / "state" / "scan.json"
+
+    @property
     def index_dir(self) -> Path:
         """Where compiled matcher and search indexes lie; they can be dropped at any time."""
         return self.cache_dir / "index"

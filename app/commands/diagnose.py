@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from app.diagnosis.matcher import Matcher
     from app.diagnosis.result import Diagnosis
     from app.settings import Settings
 
@@ -48,14 +49,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from app.diagnosis.catalog import open_matcher
     from app.diagnosis.diagnose import diagnose_path, diagnose_stream
     from app.exceptions import BadInputError
     from app.settings import load_settings
 
     if args.release and "==" not in args.release:
         raise BadInputError(f"--release {args.release!r} is none; it reads like sglang==0.5.23.")
-    matcher = open_matcher(_index(load_settings()))
+    settings = load_settings()
+    matcher = _matcher(settings)
     progress = _Progress()
     options = {"matcher": matcher, "command": args.command, "release": args.release}
     if args.file == "-":
@@ -65,6 +66,10 @@ def _run(args: argparse.Namespace) -> int:
     else:
         result = diagnose_path(Path(args.file), progress=progress, **options)
     progress.end()
+    if result.verdict != "known" and settings.scan_state_file.exists():
+        from app.services.diagnosis import note_reading
+
+        note_reading(result, settings)
     if args.json:
         import json
 
@@ -78,17 +83,45 @@ def _run(args: argparse.Namespace) -> int:
     return _CODES[result.verdict]
 
 
-def _index(settings: "Settings") -> Path:
+def _matcher(settings: "Settings") -> "Matcher":
     """The compiled index, written first if it is missing or older than the catalog."""
-    from app.diagnosis.catalog import fresh
+    from app.diagnosis.catalog import fresh, open_matcher
 
     path = fresh(settings)
     if path is not None:
-        return path
+        return open_matcher(path)
+    why = _unwritable(settings.index_dir)
     print("Compiling the index of the catalog, once ...", file=sys.stderr)
-    from app.loading.index import refresh
 
-    return refresh(settings, progress=lambda text: print(f"  {text}", file=sys.stderr))
+    def say(text: str) -> None:
+        print(f"  {text}", file=sys.stderr)
+
+    if not why:
+        from app.loading.index import refresh
+
+        return open_matcher(refresh(settings, progress=say))
+    from app.diagnosis.index import Index
+    from app.diagnosis.matcher import Matcher
+    from app.loading.index import compiled
+
+    print(
+        f"  It cannot be kept for the next time: {settings.index_dir} cannot be written ({why})."
+        " Set REPROBASE_CACHE_DIR to a folder that can.",
+        file=sys.stderr,
+    )
+    return Matcher(Index(compiled(settings, progress=say)[0]))
+
+
+def _unwritable(folder: Path) -> str:
+    """Why nothing can be kept in a folder, tried before the work and not after; empty if it can."""
+    import tempfile
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as e:
+        return e.strerror or str(e)
 
 
 class _Progress:

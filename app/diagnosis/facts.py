@@ -74,6 +74,8 @@ class Facts:
     """The launch line, if one was given or the log holds one."""
     running: list[tuple[int, str | None, int]] = field(default_factory=list)
     """(line, rank, running requests) of decode batches."""
+    told: bool = False
+    """The log prints the server's arguments, with everything that a launch line could say."""
     ready_line: int | None = None
     """Where the server said that it is ready."""
     stages: list[tuple[int, str]] = field(default_factory=list)
@@ -132,6 +134,7 @@ def read_lines(facts: Facts, lines: Iterable[Line]) -> None:
             facts.ready_line = line.number
         facts.stages += [(line.number, after) for words, after in _STAGES if words in text]
         if _SERVER_ARGS().search(text):
+            facts.told = True
             for m in _ARGUMENT().finditer(text):
                 if m["value"] != "None":
                     facts.values.setdefault(ALIASES.get(m["name"], m["name"]), value(m["value"]))

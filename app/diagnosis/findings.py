@@ -63,7 +63,7 @@ def finding_of(group: Group, case: Case) -> Finding:
     record = match.record if match else None
     explained = _explained(record, case)
     frame = _frame(draft, case)
-    phase = phase_of(unit, case.facts)
+    phase = phase_of(unit, case.facts, (d.unit.message[:_LONGEST] for d in draft.chain))
     params = params_of(draft, case)
     hints: list[str] = phase_hint(phase, draft.message)
     fixes = fixes_for(explained, draft.message, case.facts, phase, case.origin.engine)

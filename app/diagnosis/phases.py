@@ -4,10 +4,13 @@ The same flag must go up for an out-of-memory at initialisation and down for one
 each piece of advice names its phase and only that phase's advice is given.
 """
 
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from app.diagnosis.facts import Facts
+from app.diagnosis.patterns import lazy
 from app.diagnosis.places import leaf
+from app.diagnosis.raised import Raised
 from app.diagnosis.units import Unit
 
 Phase = Literal["load", "pool", "capture", "run"]
@@ -50,6 +53,10 @@ _FUNCTIONS: Final[tuple[tuple[Phase, frozenset[str]], ...]] = (
 )
 _LOADERS: Final = ("/model_loader/",)
 """Folders of code that runs while weights are loaded, and at no other time."""
+_CAPTURERS: Final = "graph_runner"
+"""What the files are named for that capture graphs, and replay them in the functions of a run."""
+_CAPTURE_FAILED: Final = lazy(r"[Cc]apture (?:\w+ )?(?:cuda |CUDA |device )?graphs? failed")
+"""How the engine reports what went wrong while it captured."""
 _HEADINGS: Final[tuple[tuple[str, Phase], ...]] = (
     ("**while weights are loaded", "load"),
     ("**when the kv cache is allocated", "pool"),
@@ -57,6 +64,8 @@ _HEADINGS: Final[tuple[tuple[str, Phase], ...]] = (
     ("**at run time", "run"),
 )
 """How advice for one phase begins, in small letters."""
+_OPENING: Final = 400
+"""Characters of a message in which it says what it is about."""
 NAMES: Final[dict[Phase, str]] = {
     "load": "while weights were loaded",
     "pool": "while the KV cache was allocated",
@@ -65,23 +74,38 @@ NAMES: Final[dict[Phase, str]] = {
 }
 
 
-def phase_of(unit: Unit, facts: Facts) -> Phase | None:
-    """The phase in which a unit was said; None if nothing tells."""
-    if unit.raised is not None and (unit.raised.progress or "").startswith("Captur"):
+def phase_of(unit: Unit, facts: Facts, led_to: Iterable[str] = ()) -> Phase | None:
+    """The phase in which a unit was said; None if nothing tells.
+
+    Args:
+        unit: what was said.
+        facts: the set-up, and how far the log says that the server had got.
+        led_to: messages of the exceptions of the same traceback.
+    """
+    if any(_CAPTURE_FAILED().search(said) for said in (unit.message[:_OPENING], *led_to)):
         return "capture"
-    if unit.raised is not None and unit.raised.frames:
-        names = {leaf(f.function) for f in unit.raised.frames}
-        for phase, functions in _FUNCTIONS:
-            if names & functions:
-                return phase
-        if any(part in f.file for f in unit.raised.frames for part in _LOADERS):
-            return "load"
+    by_frames = _by_frames(unit.raised) if unit.raised is not None else None
+    if by_frames is not None:
+        return by_frames
     if facts.ready_line is not None and unit.first > facts.ready_line:
         return "run"
     if facts.running_before(unit.first, unit.rank) is not None:
         return "run"
     stage = facts.stage_before(unit.first)
     return stage if stage in NAMES else None
+
+
+def _by_frames(raised: Raised) -> Phase | None:
+    """The phase that functions and files of a traceback belong to."""
+    if (raised.progress or "").startswith("Captur"):
+        return "capture"
+    names = {leaf(f.function) for f in raised.frames}
+    for phase, functions in _FUNCTIONS:
+        if names & functions:
+            return phase
+    if any(part in f.file for f in raised.frames for part in _LOADERS):
+        return "load"
+    return "capture" if any(_CAPTURERS in f.file for f in raised.frames) else None
 
 
 def fitting(fixes: list[str], phase: Phase | None) -> list[str]:

@@ -201,10 +201,10 @@ def _wanted(
     if diagnosis.verdict == "clean" or root is None:
         return
     if diagnosis.verdict == "unknown":
-        if not facts.command:
+        if not facts.command and not facts.told:
             diagnosis.missing.append(COMMAND)
         diagnosis.missing.append(CHECK_ENV)
-    elif not facts.command and not facts.given and _about_sizes(root):
+    elif not (facts.command or facts.given or facts.told) and _about_sizes(root):
         diagnosis.missing.append(COMMAND)
     if root.params.get("async"):
         diagnosis.missing.append(

@@ -21,7 +21,7 @@ from app.diagnosis.catalog import POINTER
 from app.diagnosis.literals import ENGINE, Literals
 from app.diagnosis.markers import MARKERS
 from app.diagnosis.packing import Contents, pack
-from app.exceptions import ReprobaseError
+from app.exceptions import ReprobaseError, UnavailableError
 from app.knowledge.entry_file import EntryFile, read_entry_files
 from app.loading.curated import ERRORS_DIR, curated_id
 from app.loading.index_facts import facts_of, places
@@ -131,9 +131,17 @@ def refresh(
         The new file.
 
     Raises:
-        UnavailableError: the database cannot be read.
+        UnavailableError: the database cannot be read, or the file cannot be written.
         BadFileError: an entry file breaks its format.
     """
+    data, state = compiled(settings, progress=progress, folder=folder)
+    return save(data, settings.index_dir, state)
+
+
+def compiled(
+    settings: Settings, *, progress: Progress | None = None, folder: Path = ERRORS_DIR
+) -> tuple[bytes, str]:
+    """The bytes of the index of the catalog as it is, and the catalog's state; see `refresh`."""
     say = progress or (lambda _: None)
     with session(settings) as db:
         state = read_meta(db, "catalog") or ""
@@ -141,8 +149,7 @@ def refresh(
         words = _words(db)
     what = {0: "the explained entries", 1: "1 release"}
     say(f"compiling the index of {what.get(len(releases), f'{len(releases)} releases')}")
-    data = build(releases, read_entry_files(folder), words)
-    return save(data, settings.index_dir, state)
+    return build(releases, read_entry_files(folder), words), state
 
 
 def save(data: bytes, folder: Path, state: str = "") -> Path:
@@ -152,22 +159,35 @@ def save(data: bytes, folder: Path, state: str = "") -> Path:
         data: what `build` gave.
         folder: where indexes lie.
         state: the catalog's state it was made of, to see later whether it still holds.
+
+    Raises:
+        UnavailableError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"diagnosis-{hashlib.sha256(data).hexdigest()[:16]}.idx"
-    if not path.exists():
-        fresh = path.with_suffix(".new")
-        fresh.write_bytes(data)
-        fresh.replace(path)
     pointer = folder / POINTER
-    fresh = pointer.with_suffix(".new")
-    fresh.write_text(json.dumps({"file": path.name, "catalog": state, "matcher": ENGINE}))
-    fresh.replace(pointer)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            _write(path, data)
+        said = {"file": path.name, "catalog": state, "matcher": ENGINE}
+        _write(pointer, json.dumps(said).encode())
+    except OSError as e:
+        raise UnavailableError(
+            f"The compiled index cannot be kept in {folder} ({e.strerror or e}); set"
+            " REPROBASE_CACHE_DIR to a folder that can be written."
+        ) from e
     for old in folder.glob("diagnosis-*.idx"):
         if old != path:
             with suppress(OSError):
                 old.unlink()
     return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(data)
+    fresh.replace(path)
 
 
 def _releases(db: Session, settings: Settings, say: Progress) -> list[ReleaseSites]:

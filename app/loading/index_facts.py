@@ -11,6 +11,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,10 +41,11 @@ def facts_of(wheel: Wheel, cache: Path) -> dict[str, Any]:
         return dict(json.loads(zlib.decompress(kept.read_bytes())))
     except (OSError, ValueError, zlib.error):
         facts = _read(wheel)
-    cache.mkdir(parents=True, exist_ok=True)
-    fresh = kept.with_suffix(".new")
-    fresh.write_bytes(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 3))
-    fresh.replace(kept)
+    with suppress(OSError):  # where nothing can be kept they are read again the next time
+        cache.mkdir(parents=True, exist_ok=True)
+        fresh = kept.with_suffix(".new")
+        fresh.write_bytes(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 3))
+        fresh.replace(kept)
     return facts
 
 

@@ -11,6 +11,7 @@ from app.diagnosis.result import Diagnosis
 from app.exceptions import BusyError, CannotTellError
 from app.loading.index import refresh
 from app.services.indexing import deferred
+from app.services.scanning import scan_state
 from app.settings import Settings
 from app.wheels import parse_release
 
@@ -40,7 +41,27 @@ def answer(log: str, settings: Settings, *, command: str = "", release: str = ""
         package, version = parse_release(release.strip())
         named = f"{package}=={version}"
     matcher = open_matcher(index_file(settings))
-    return diagnose(log, matcher=matcher, command=command.strip() or None, release=named or None)
+    found = diagnose(log, matcher=matcher, command=command.strip() or None, release=named or None)
+    note_reading(found, settings)
+    return found
+
+
+def note_reading(found: Diagnosis, settings: Settings) -> None:
+    """Say in an answer without an entry that a release is being read whose messages will be known.
+
+    Args:
+        found: the answer; what it misses is added to.
+        settings: where the scan behind a site tells how far it is.
+    """
+    if found.verdict == "known":
+        return
+    state = scan_state(settings)
+    if state is not None and not state.failed:
+        found.missing.insert(
+            0,
+            f"The messages of {state.release}: the release is still being read"
+            " and not in the catalog yet. Ask again when that is done.",
+        )
 
 
 def index_file(settings: Settings) -> Path:

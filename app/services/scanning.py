@@ -170,7 +170,7 @@ class BackgroundScan:
 
 
 def _status_path(settings: Settings) -> Path:
-    return settings.cache_dir / "state" / "scan.json"
+    return settings.scan_state_file
 
 
 def _scan_command(release: str) -> list[str]:

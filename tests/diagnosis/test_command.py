@@ -130,3 +130,31 @@ def test_an_index_counts_as_long_as_the_catalog_is_as_it_was(home: Path) -> None
     assert len(list((home / "cache" / "index").glob("diagnosis-*.idx"))) == 1
     (settings.index_dir / POINTER).write_text("{")
     assert fresh(settings) is None
+
+
+def test_a_cache_that_cannot_be_written_is_said_before_the_work_and_costs_no_answer(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = home / "a file"
+    nowhere.write_text("")
+    monkeypatch.setenv("REPROBASE_CACHE_DIR", str(nowhere / "cache"))
+    log = given(home, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.20 GiB.")
+    assert main(["diagnose", log]) == 1
+    out = capsys.readouterr()
+    assert "Root cause (line 1): torch.OutOfMemoryError" in out.out
+    said = out.err.index("cannot be written")
+    assert said < out.err.index("compiling the index")
+
+
+def test_an_unknown_error_is_told_with_the_release_that_is_still_being_read(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = load_settings().scan_state_file
+    state.parent.mkdir(parents=True)
+    state.write_text(
+        json.dumps({"release": "sglang==0.5.23", "said": "reading", "pid": os.getpid()})
+    )
+    assert main(["diagnose", given(home, "ValueError: nobody knows this one")]) == 1
+    assert "sglang==0.5.23: the release is still being read" in " ".join(
+        capsys.readouterr().out.split()
+    )
