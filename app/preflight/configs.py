@@ -66,6 +66,25 @@ class ModelConfig:
     """For a reader: the file's path, or what the preset stands for."""
 
 
+_TYPES: Final[tuple[tuple[tuple[str, ...], tuple[type, ...], str], ...]] = (
+    (("model_type",), (str,), "a name"),
+    (
+        (
+            "hidden_size",
+            "intermediate_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "head_dim",
+            "vocab_size",
+            "max_position_embeddings",
+        ),
+        (int, list),  # some models have one for each layer
+        "a whole number",
+    ),
+)
+
+
 def check_config(text: str, where: str) -> str:
     """The text, if it is a model's config.json.
 
@@ -92,7 +111,23 @@ def check_config(text: str, where: str) -> str:
     named = isinstance(architectures, list) and all(isinstance(a, str) for a in architectures)
     if architectures is not None and not named:
         raise BadInputError(f"{where}: `architectures` must be a list of names.")
+    _check_types(config, where)
     return text
+
+
+def _check_types(config: Mapping[str, Any], where: str) -> None:
+    """The fields that checks of a release read are of the types that every config.json has."""
+    inner = config.get("text_config")
+    parts = [("", config), *([("text_config.", inner)] if isinstance(inner, dict) else [])]
+    for prefix, part in parts:
+        for names, kind, said in _TYPES:
+            for name in names:
+                value = part.get(name)
+                if value is None or (isinstance(value, kind) and not isinstance(value, bool)):
+                    continue
+                raise BadInputError(
+                    f"{where}: `{prefix}{name}` must be {said}, it is {json.dumps(value)[:40]}."
+                )
 
 
 def _kind_of(config: Mapping[str, Any]) -> str:

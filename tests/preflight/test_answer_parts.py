@@ -180,6 +180,9 @@ def test_dangerous_and_secret_variables_are_left_out_and_named() -> None:
         ('{"peft_type": "LORA"}', "LoRA adapter"),
         ('{"_diffusers_version": "1"}', "diffusion pipeline"),
         ('{"architectures": "Llama"}', "must be a list"),
+        ('{"model_type": 5}', "`model_type` must be a name, it is 5"),
+        ('{"model_type": "a", "num_attention_heads": "many"}', "whole number"),
+        ('{"model_type": "a", "text_config": {"head_dim": true}}', "`text_config.head_dim`"),
     ],
 )
 def test_a_config_of_the_wrong_kind_is_named(text: str, words: str) -> None:
