@@ -226,10 +226,10 @@ def test_a_process_killed_while_it_stores_leaves_nothing(sqlite: Settings) -> No
     folder = sqlite.cache_dir.parent
     path = wheel(folder, "1.1").path
     script = f"""
+import time
 from pathlib import Path
 from app.db import session
 from app.loading.releases import load_release
-from app.scanner.records import ScannedRelease
 from app.scanner.release import scan_wheel
 from app.settings import load_settings
 from app.wheels import open_wheel
@@ -248,6 +248,7 @@ with session(load_settings()) as db:
         assert child.stdout is not None
         assert child.stdout.readline() == b"stored\n"
         child.send_signal(signal.SIGKILL)
+    assert child.returncode == -signal.SIGKILL
     close_engines()
     assert everything(sqlite) == before
     assert dict(load(sqlite, "1.1").changes)["reworded"] == 1
