@@ -216,10 +216,15 @@ def plain_server_args(world: World, path: str) -> Any:
         value = world.values.get(f"{path}.{name}", None if kind.default is UNSET else kind.default)
         values[name] = world.make(f"{path}.{name}", copy.deepcopy(value))
     if hasattr(cls, "__struct_fields__"):
-        return cls(**values)
-    made = object.__new__(cls)
-    for name, value in values.items():
-        object.__setattr__(made, name, value)
+        made = cls(**values)
+    else:
+        made = object.__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(made, name, value)
+    for here in world.replaced:
+        owner, _, name = here.rpartition(".")
+        if owner == path:  # a method that is not called
+            made.__dict__[name] = world.stand_for(here)
     return made
 
 
