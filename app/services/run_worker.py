@@ -97,7 +97,6 @@ class RunWorker:
             entry = None if found else runnable(db, _entry(db, run))
             run.state = "running"
             run.started_at = utc_now()
-            touch(db, catalog=False)
         try:
             request = (
                 self._found(run)
