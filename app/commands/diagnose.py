@@ -1,6 +1,7 @@
 """`reprobase diagnose`: what went wrong in this log, in a tenth of a second."""
 
 import argparse
+import atexit
 import gc
 import sys
 import time
@@ -42,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Diagnose and print; the exit code is the verdict's."""
     # what is kept of a log is bounded, and nothing of it goes before the end
     gc.disable()
+    # nor is it worth a search for cycles when the interpreter ends
+    atexit.register(gc.freeze)
     try:
         return _run(args)
     finally:

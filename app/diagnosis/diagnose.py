@@ -18,7 +18,7 @@ from app.diagnosis.result import Diagnosis
 from app.exceptions import BadInputError
 
 if TYPE_CHECKING:
-    from app.diagnosis.large import Progress, Source
+    from app.diagnosis.large import Progress, Source, Survey
 
 SMALL: Final = 2 << 20
 """Bytes up to which a log is read line by line."""
@@ -82,15 +82,10 @@ def diagnose_path(
             plain = not head.startswith(_PACKED) and stat.S_ISREG(status.st_mode)
             if plain and len(head) > SMALL and coding_of(head)[0] == "utf-8":
                 check(head[:LOOKED_AT].decode("utf-8", "replace"))
-                from app.diagnosis.large import FileSource  # noqa: PLC0415  # most logs are small and plain
+                from app.diagnosis.halves import survey_file  # noqa: PLC0415  # most logs are small and plain
 
-                return _survey(
-                    FileSource(file.fileno(), status.st_size),
-                    matcher=matcher,
-                    command=command,
-                    release=release,
-                    progress=progress,
-                )
+                found = survey_file(matcher, file.fileno(), status.st_size, progress)
+                return _answer(found, matcher=matcher, command=command, release=release)
             return _read(
                 cast("BinaryIO", file),
                 head,
@@ -163,6 +158,12 @@ def _survey(
     from app.diagnosis.large import Surveyor  # noqa: PLC0415  # most logs are small and plain
 
     found = Surveyor(matcher, progress).run(source)
+    return _answer(found, matcher=matcher, command=command, release=release)
+
+
+def _answer(
+    found: "Survey", *, matcher: Matcher, command: str | None, release: str | None
+) -> Diagnosis:
     return of_lines(
         found.lines,
         matcher=matcher,

@@ -19,6 +19,7 @@ from app.diagnosis.units import Unit
 _WORDS: Final = (
     # not the bare names: messages of one engine speak of the others
     (
+        ("sgl", "SGLANG_", "launch_server", "Scheduler hit an", "server_args=", "["),
         lazy(
             r"\bsglang\b|\bsgl[-_]|launch_server\.py|\[[\d-]{5,10} [\d:]{8}(?: [A-Z]+\d+)+\]"
             r"|Scheduler hit an exception|SGLANG_|server_args=ServerArgs\("
@@ -26,6 +27,7 @@ _WORDS: Final = (
         "sglang",
     ),
     (
+        ("vllm", "vLLM", "VLLM_", "(", "["),
         lazy(
             r"\bvllm (?:serve|bench|version|v?\d)|\bvllm[/:]|\bvllm==|\bvllm-openai"
             r"|\bvLLM (?:API|is using|engine)"
@@ -35,11 +37,20 @@ _WORDS: Final = (
         ),
         "vllm",
     ),
-    (lazy(r"\[TensorRT-LLM\]|\[TRT-LLM\]|\btrtllm-serve\b|\btensorrt_llm[./]"), "tensorrt_llm"),
-    (lazy(r"\blmdeploy\b"), "lmdeploy"),
-    (lazy(r"\btext[-_]generation[-_](?:server|launcher)\b"), "text_generation_server"),
-    (lazy(r"\bllama[._]cpp\b|\bggml_|\bllama_model_load"), "llama_cpp"),
+    (
+        ("TensorRT-LLM", "TRT-LLM", "trtllm", "tensorrt_llm"),
+        lazy(r"\[TensorRT-LLM\]|\[TRT-LLM\]|\btrtllm-serve\b|\btensorrt_llm[./]"),
+        "tensorrt_llm",
+    ),
+    (("lmdeploy",), lazy(r"\blmdeploy\b"), "lmdeploy"),
+    (
+        ("generation",),
+        lazy(r"\btext[-_]generation[-_](?:server|launcher)\b"),
+        "text_generation_server",
+    ),
+    (("llama", "ggml_"), lazy(r"\bllama[._]cpp\b|\bggml_|\bllama_model_load"), "llama_cpp"),
 )
+"""(one of these must stand in a line, pattern, engine): most lines need no pattern."""
 _PREFIXES: Final = (("APIServer", "vllm"), ("EngineCore", "vllm"), ("VllmWorker", "vllm"))
 _SAMPLE: Final = 150
 """Lines at the start and the end of a log whose words are looked at."""
@@ -79,7 +90,7 @@ def engine_of(raised: Iterable[Raised], lines: Sequence[Line], command: str = ""
                 votes[package] += _FRAME_WEIGHT
     for line in lines if len(lines) <= _SAMPLE else [*lines[:_SAMPLE], *lines[-_SAMPLE:]]:
         votes.update(_signs(line))
-    for pattern, name in _WORDS:
+    for _, pattern, name in _WORDS:
         if command and pattern().search(command):
             votes[name] += _FRAME_WEIGHT
     if not votes:
@@ -98,7 +109,13 @@ def _signs(line: Line) -> list[str]:
     if "vllm" in line.own:
         found.append("vllm")
     if len(line.text) < _LONGEST_SIGN:
-        found += [name for pattern, name in _WORDS if pattern().search(line.text)]
+        text = line.text
+        for needles, pattern, name in _WORDS:
+            for needle in needles:
+                if needle in text:
+                    if pattern().search(text):
+                        found.append(name)
+                    break
     return found
 
 

@@ -57,9 +57,18 @@ class Source(Protocol):
 class FileSource:
     """Blocks of a regular file, read by whichever thread asks."""
 
-    def __init__(self, descriptor: int, size: int, *, block: int = BLOCK) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        size: int,
+        *,
+        block: int = BLOCK,
+        first: int = 0,
+        until: int | None = None,
+    ) -> None:
         self._descriptor, self._size, self._block = descriptor, size, block
-        self._next = 0
+        self._next = first
+        self._until = -(-size // block) if until is None else until
         self._lock = threading.Lock()
 
     def take(self, buffer: bytearray) -> Block | None:
@@ -67,9 +76,9 @@ class FileSource:
         with self._lock:
             number = self._next
             self._next += 1
-        at = number * self._block
-        if at >= self._size:
+        if number >= self._until:
             return None
+        at = number * self._block
         last = at + self._block >= self._size
         # one byte more before, to see whether a line begins exactly here
         before = 1 if at else 0
@@ -168,7 +177,7 @@ class Surveyor:
 
     def run(self, source: Source, workers: int | None = None) -> Survey:
         """Search all blocks."""
-        count = workers or min(_WORKERS, _processors())
+        count = workers or min(_WORKERS, processors())
         threads = [threading.Thread(target=self._work, args=(source,)) for _ in range(count - 1)]
         for thread in threads:
             thread.start()
@@ -307,7 +316,8 @@ def _newlines(data: bytearray, start: int, end: int) -> int:
     return len(part) - len(part.replace(b"\n", b""))
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors this process may use."""
     try:
         return max(1, len(os.sched_getaffinity(0)))
     except AttributeError:  # not on this system

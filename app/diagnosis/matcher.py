@@ -50,6 +50,7 @@ class Matcher:
         self.literals = Literals(index.literals, index.section("matcher"))
         self._local = threading.local()
         self._pattern = lru_cache(maxsize=256)(re.compile)
+        self._tall = lru_cache(maxsize=20_000)(self._is_tall)
         self.places = Places(index)
         self.optional = frozenset(index.meta.get("optional", ()))
         """Attributes of the engine's data that may be None."""
@@ -82,16 +83,18 @@ class Matcher:
             found.setdefault(index, set()).update(posting)
             for number in posting:
                 # the words stand in a later line of a message that begins further up
-                above = self._lines_above(number, hit.literal)
+                above = self._lines_above(number, hit.literal) if self._tall(number) else 0
                 if 0 < above <= index:
                     found.setdefault(index - above, set()).add(number)
         return found
 
+    def _is_tall(self, number: int) -> bool:
+        """Whether a record's message has several lines."""
+        return "\n" in "".join(self.index.record(number).parts)
+
     def _lines_above(self, number: int, literal: int) -> int:
         """Lines of a record's message before the one that a fixed string of it stands in."""
         parts = self.index.record(number).parts
-        if not any("\n" in part for part in parts):
-            return 0
         said = self.index.literal(literal).decode("utf-8", "replace")
         before = 0
         for part in parts:

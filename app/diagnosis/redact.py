@@ -11,6 +11,8 @@ from typing import Final
 from app.diagnosis.patterns import lazy
 
 _KEEP_ADDRESS: Final = lazy(r"(?:127\.|0\.0\.0\.0|255\.|\d+\.\d+\.\d+\.\d+\.)")
+_COLONS: Final = lazy(r":[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:")
+"""What an address of eight groups has and a clock has not; found far faster than the address."""
 _TABLE: Final = tuple(
     (needles, lazy(pattern), mask)
     for needles, pattern, mask in (
@@ -130,6 +132,8 @@ def redact(text: str) -> tuple[str, int]:
         return how
 
     for needles, pattern, how in _TABLE:
+        if needles == (":",) and not _COLONS().search(text):
+            continue
         if any(n in small for n in needles):
             text = pattern().sub(lambda m, how=how: mask(m, how), text)  # type: ignore[misc]  # bound now
     return text, total

@@ -102,6 +102,8 @@ def _nearest(record: TemplateRecord, release: int | None, seen: Seen) -> int:
 
 def _choose(record: TemplateRecord, release: int, seen: Seen) -> list[Any]:
     """Of the places a release has, the one the log's frame is in, else the first."""
+    if len(record.sites) == 1:
+        return record.sites[0]
     here = [s for s in record.sites if str(release) in s[2]]
     return min(here, key=lambda s: (s[0] != seen.file, leaf(s[1]) != seen.function))
 

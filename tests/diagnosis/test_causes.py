@@ -1,9 +1,13 @@
 """What came first, what followed, what merely echoes; and what the answer says it lacks."""
 
+import re
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from app.diagnosis.diagnose import diagnose
-from app.diagnosis.echoes import asynchronous, echo
+from app.diagnosis.echoes import _TABLE, NEEDLES, asynchronous, echo
 from app.diagnosis.matcher import Matcher
 from app.diagnosis.result import Diagnosis
 from tests.diagnosis.test_matcher import FULL, traceback
@@ -192,3 +196,11 @@ def test_faults_of_the_device_are_known_to_surface_late(engine: Matcher) -> None
     assert "not where it was made" in finding.hints[0]
     assert "CUDA_LAUNCH_BLOCKING=1" in finding.hints[0]
     assert not asynchronous("CUDA out of memory")
+
+
+@pytest.mark.parametrize("pattern", [row[0] for row in _TABLE])
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_no_echo_is_missed_for_want_of_its_words(pattern: str, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(re.compile(pattern, re.ASCII)))
+    assert any(needle in text for needle in NEEDLES)
