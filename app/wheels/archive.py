@@ -25,6 +25,7 @@ MAX_RATIO: Final = 500
 """More than this, over a megabyte, and a member is a bomb: text packs 3 to 20 times, a table of
 zeros in a compiled library about 200 times."""
 _RATIO_FLOOR: Final = 1 << 20
+_AGAIN: Final = " Fetch it again; if it lies in the cache, delete it there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,7 @@ class Wheel:
         try:
             return self._zip.read(info)
         except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as e:
-            raise BadWheelError(
-                f"{self.path.name} is damaged at {name!r} ({e}). Fetch it again; if it lies in the cache, delete it there."
-            ) from e
+            raise BadWheelError(f"{self.path.name} is damaged at {name!r} ({e}).{_AGAIN}") from e
         except Exception as e:
             # zlib.error, lzma.LZMAError and the like are not OSErrors.
             raise BadWheelError(f"{self.path.name} cannot be unpacked at {name!r} ({e}).") from e
@@ -113,9 +112,7 @@ def open_wheel(path: Path, *, sha256: str | None = None) -> Wheel:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, EOFError, ValueError) as e:
-        raise BadWheelError(
-            f"{path.name} cannot be opened as a zip ({e}). Fetch it again; if it lies in the cache, delete it there."
-        ) from e
+        raise BadWheelError(f"{path.name} cannot be opened as a zip ({e}).{_AGAIN}") from e
     try:
         _check_members(path.name, archive.infolist())
         license_name = _check_metadata(path.name, archive, name, version)
