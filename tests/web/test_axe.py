@@ -8,8 +8,11 @@ import pytest
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.by import By
 
-from tests.web.browsers import chromium, scheme, wait_for
+from app.settings import load_settings
+from tests.web.browsers import chromium, scheme, serving, wait_for
 from tests.web.catalogs import SLUG
+from tests.web.conftest import settings_in
+from tests.web.test_preflight import LINE
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 AXE = (Path(__file__).parent / "axe/axe-4.14.1.min.js").read_text(encoding="utf-8")
@@ -83,6 +86,22 @@ def test_axe_finds_nothing_in_a_diagnosis_or_in_a_list_of_hits(
     box.submit()
     wait_for(browser, "h1", "rows")
     assert faults(browser) == []
+
+
+@pytest.mark.wheel
+def test_axe_finds_nothing_in_the_report_of_a_launch_line(
+    browser: WebDriver, tmp_path: Path
+) -> None:
+    settings = settings_in(tmp_path, CACHE_DIR=str(load_settings().cache_dir))
+    with serving(settings) as address:
+        browser.get(f"{address}/preflight")
+        box = browser.find_element(By.NAME, "text")
+        browser.execute_script("arguments[0].value = arguments[1]", box, LINE)
+        box.submit()
+        wait_for(browser, "h1", "refused")
+        for colors in ("light", "dark"):
+            scheme(browser, colors)
+            assert faults(browser) == []
 
 
 def test_axe_would_find_a_fault(browser: WebDriver, served: str) -> None:
