@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 
 from app.knowledge import entry_sections
 from app.knowledge.entry_sections import Correction, ExampleFix, Solution
-from app.knowledge.sections import BadFileError, SectionedFile, read_sections
+from app.knowledge.sections import BadFileError, SectionedFile, fences, read_sections
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _ERROR_TYPES = ("exception", "assertion", "argument", "http", "log", "native", "silent")
@@ -84,6 +84,9 @@ class EntryFile(_Shape):
         if self.example_fix:
             pairs["Example fix (broken)"] = self.example_fix.broken
             pairs["Example fix (fixed)"] = self.example_fix.fixed
+        for solution in self.solutions:
+            blocks = fences(solution.text, 1)
+            pairs[f"Solutions: {solution.title}"] = "\n".join(block.code for block in blocks)
         return {heading: code for heading, code in pairs.items() if code}
 
 

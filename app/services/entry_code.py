@@ -7,7 +7,10 @@ from app.services.evidence import subject_order
 from app.services.records import EntryRecord, RunRecord
 
 SOLUTIONS: Final = "Solutions"
-"""Section of the claims that executed a solution as it is written; their `input` is its title."""
+"""Section of the claims that executed a solution as it is written.
+
+Their `input` is its title, or `<title>: <case>` where several cases were tried.
+"""
 
 
 class SnippetClaim(Public):
@@ -39,6 +42,8 @@ class Solution(Public):
     """Whether it held; None if no run tried it."""
     subject: str | None = None
     run_id: str | None = None
+    claims: list[SnippetClaim] = []  # noqa: RUF012  # a pydantic field
+    """What was tried, `input` being the case alone."""
 
 
 def snippets_of(record: EntryRecord) -> list[Snippet]:
@@ -71,15 +76,27 @@ def _solution(record: EntryRecord, text: str) -> Solution:
     title = text.removeprefix("**").partition("**")[0].strip(".: ")
     for run in _newest_first(record.evidence):
         tried = [
-            claim
+            SnippetClaim.model_validate({**claim, "input": case, "ok": claim.get("ok") is True})
             for claim in run.claims
             if claim.get("section") == SOLUTIONS
-            and str(claim.get("input", "")).strip(".: ") == title
+            and (case := _case(str(claim.get("input", "")), title)) is not None
         ]
         if tried:
-            ok = all(claim.get("ok") is True for claim in tried)
-            return Solution(text=text, ok=ok, subject=run.subject, run_id=run.id)
+            return Solution(
+                text=text,
+                ok=all(claim.ok for claim in tried),
+                subject=run.subject,
+                run_id=run.id,
+                claims=tried,
+            )
     return Solution(text=text)
+
+
+def _case(given: str, title: str) -> str | None:
+    """What of a solution was tried: empty if it has one case, None if it is another solution."""
+    if given.strip(".: ") == title:
+        return ""
+    return given.removeprefix(f"{title}: ") if given.startswith(f"{title}: ") else None
 
 
 def _snippet(record: EntryRecord, heading: str, about: str, code: str) -> Snippet:

@@ -68,6 +68,53 @@ def graph_runner(subject: Subject, algorithm: str | None) -> Any:
     return module.CudaGraphRunner(model_runner)
 
 
+def no_memory(*_args: Any, **_options: Any) -> float:
+    """In place of asking a GPU for its free memory, which is only logged."""
+    return 0.0
+
+
+def captured(_model_runner: Any) -> str:
+    """In place of building a runner on a GPU: that it was asked for is what counts."""
+    return "a graph runner"
+
+
+class Rows:
+    """In place of the model: what comes out are the tokens that went in."""
+
+    def forward(self, input_ids: Any, *_args: Any, **_options: Any) -> Any:
+        """One row a token."""
+        return input_ids.view(-1, 1)
+
+
+def model_runner_of(subject: Subject, runner: Any, **settings: Any) -> tuple[Any, Any]:
+    """The release's own ModelRunner class, and in place of an instance what its methods ask for.
+
+    It counts as one on a GPU; what it captures there is `captured`.
+    runner: the graph runner whose model runner it is; settings: of the server, changed.
+    """
+    module = subject.load("sglang.srt.model_executor.model_runner")
+    cls = module.ModelRunner
+    own = runner.model_runner
+    args = SimpleNamespace(**(vars(own.server_args) | {"enable_pdmux": False} | settings))
+    backend = SimpleNamespace(init_forward_metadata=lambda _batch: None)
+    for name, new in (("get_available_gpu_memory", no_memory), ("CudaGraphRunner", captured)):
+        if getattr(vars(module)[name], "__wrapped__", None) is not new:
+            subject.substitute(module, name, new, why="needs a GPU")
+    given = {
+        "device": "cuda",
+        "is_generation": True,
+        "support_pp": False,
+        "model": Rows(),
+        "gpu_id": 0,
+    }
+    instance = SimpleNamespace(
+        **(vars(own) | given | {"server_args": args, "attn_backend": backend})
+    )
+    why = "no model is loaded: a model that gives its tokens back"
+    subject.in_place_of("ModelRunner", instance, why=why)
+    return cls, instance
+
+
 def batch(
     subject: Subject, spec_info: Any, tokens: int | None = None, requests: int = REQUESTS
 ) -> Any:

@@ -78,7 +78,7 @@ class OnThisDevice:
         return self.torch.zeros(*args, **(options | {"device": self.device}))
 
 
-def state_pool(subject: Subject, speculative_num_draft_tokens: int) -> Any:
+def state_pool(subject: Subject, speculative_num_draft_tokens: int | None) -> Any:
     """One KDA layer of the release's own MambaPool: `temporal` and `intermediate_ssm`.
 
     On the reference two tensors of the same shapes.
@@ -90,6 +90,13 @@ def state_pool(subject: Subject, speculative_num_draft_tokens: int) -> Any:
             temporal=torch.zeros(5, *entry, device=subject.device),
             intermediate_ssm=torch.zeros(*rows, *entry, device=subject.device),
         )
+    cls, options = mamba_pool(subject)
+    pool = cls(**options, speculative_num_draft_tokens=speculative_num_draft_tokens)
+    return pool.mamba_cache.at_layer_idx(0)
+
+
+def mamba_pool(subject: Subject) -> tuple[Any, dict[str, Any]]:
+    """The release's own MambaPool, and what it takes for one KDA layer beside the draft tokens."""
     pool = subject.load("sglang.srt.mem_cache.memory_pool")
     params = subject.load("sglang.srt.configs.mamba_utils")
     here = OnThisDevice(subject.torch, subject.device)
@@ -100,14 +107,13 @@ def state_pool(subject: Subject, speculative_num_draft_tokens: int) -> Any:
         tp_world_size=1, num_heads=HEADS, head_dim=DIM, num_k_heads=HEADS, head_k_dim=DIM
     )
     dtype = params.Mamba2StateDType(conv=here.bfloat16, temporal=here.bfloat16)
-    return pool.MambaPool(
-        size=4,
-        spec_state_size=REQUESTS,
-        cache_params=params.KimiLinearCacheParams(shape=shape, layers=[0], dtype=dtype),
-        mamba_layer_ids=[0],
-        device=subject.device,
-        speculative_num_draft_tokens=speculative_num_draft_tokens,
-    ).mamba_cache.at_layer_idx(0)
+    return pool.MambaPool, {
+        "size": 4,
+        "spec_state_size": REQUESTS,
+        "cache_params": params.KimiLinearCacheParams(shape=shape, layers=[0], dtype=dtype),
+        "mamba_layer_ids": [0],
+        "device": subject.device,
+    }
 
 
 def batch(subject: Subject, draft: int = DRAFT) -> dict[str, Any]:

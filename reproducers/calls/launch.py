@@ -9,7 +9,7 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,6 +81,11 @@ def get_config(model: str, *_args: Any, **_options: Any) -> ModelConfig:
     return ModelConfig(json.loads((Path(model) / "config.json").read_text()))
 
 
+def loads(text: str) -> Any:
+    """Read JSON."""
+    return json.loads(text)
+
+
 def get_generation_config(*_args: Any, **_options: Any) -> None:
     """The folder holds no generation_config.json."""
 
@@ -139,6 +144,25 @@ def resolved(
         os.environ.update(before)
 
 
+def once_each(start: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
+    """`start`, which is called once for each line or options: the same give the same answer."""
+    known: dict[str, tuple[dict[str, Any], BaseException | None]] = {}
+
+    def remembered(asked: Any) -> dict[str, Any]:
+        key = repr(asked)
+        if key not in known:
+            try:
+                known[key] = start(asked), None
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # raised again below
+                known[key] = {}, error
+        settings, refusal = known[key]
+        if refusal is not None:
+            raise refusal
+        return dict(settings)
+
+    return remembered
+
+
 def flags_of(line: str) -> list[str]:
     """The words behind `sglang.launch_server` (or `sglang serve`), or all if it is not there."""
     words = shlex.split(line.replace("\\\n", " "), comments=True)
@@ -169,9 +193,14 @@ def _with_reader(subject: Subject) -> Any:
         if subject.has(name):
             subject.load(name)
     users = ("sglang.srt.utils.hf_transformers_utils", "sglang.srt.configs.model_config")
-    for holder in [subject.load(name) for name in users]:
+    for holder in [module, *(subject.load(name) for name in users)]:
         for new in (get_config, get_generation_config, get_hf_text_config):
+            if new.__name__ not in vars(holder):
+                continue  # 0.5.6 to 0.5.9 import get_config into server_args, later ones do not
             if getattr(vars(holder)[new.__name__], "__wrapped__", None) is not new:
                 why = "reads config.json without transformers"
                 subject.substitute(holder, new.__name__, new, why=why)
+    reader = vars(vars(module).get("orjson", json))  # 0.5.6 to 0.5.9 read JSON by it
+    if reader["__name__"] == "orjson" and "loads" not in reader:
+        subject.substitute(reader, "loads", loads, why="the standard library reads the same JSON")
     return module

@@ -17,9 +17,11 @@ which needs compute capability 10, is replaced by the recurrence in plain torch.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from reproducers.calls.amx import verify_input
 from reproducers.calls.kda import (
     DRAFT,
     REQUESTS,
@@ -27,17 +29,22 @@ from reproducers.calls.kda import (
     difference,
     in_chunks,
     kda_kernel,
+    mamba_pool,
     state_pool,
     verify,
 )
 from reproducers.calls.launch import resolved
 from reproducers.checks import same
 from reproducers.snippets import TRY_AND_EXCEPT, Arguments, define, example, judge, outcome
+from reproducers.solutions import carried_out, code_of, lines_of, swapped, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REFERENCE = True
 REAL_ON_CUDA = ("triton",)  # there the pool of 0.5.23 fills its slots by a Triton kernel
+ONE_NUMBER = "Size the buffer and the draft from one number"
+FEWER = "Verify fewer tokens"
+PLAIN = "Start without speculative decoding"
 CHAIN_OF_3_STEPS = (
     "--device cuda --speculative-algorithm EAGLE --speculative-draft-model-path DRAFT "
     "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 9"
@@ -107,6 +114,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
 
     example(subject, snippets, names, RuntimeError, "KDA verify needs 4 scratch steps")
 
+    solutions(subject, snippets, kernel)
+
     settings = resolved(subject, CHAIN_OF_3_STEPS)
     same(subject, "width-is-steps-plus-one", settings["speculative_num_draft_tokens"], 3 + 1)
     tree = outcome(lambda: engine(4, pools[3], retrieve_parent_token=SLOTS))
@@ -115,3 +124,51 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     message = outcome(lambda: engine(4, pools[3]))
     published = r'scratch steps, "\s*f?"but intermediate_ssm only has'
     same(subject, "pattern-with-quotes-matches-nothing", re.search(published, message), None)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str], kernel: Any) -> None:
+    """Each way out of the page, gone with the pool, the wrapper and the release's own parser."""
+    pool_class, options = mamba_pool(subject)
+
+    def verified(steps: int, draft: int) -> int:
+        """Draft tokens a request that come back from a pool of so many steps."""
+        out = verify(subject, kernel, state_pool(subject, steps), draft)
+        return int(out.shape[1] // REQUESTS)
+
+    def sized_by(draft: int) -> int:
+        names = {"MambaPool": pool_class, "options": options}
+        given = verify_input(subject, topk=1, draft_token_num=draft)
+        pool = carried_out(snippets, ONE_NUMBER, verify_input=given, **names)["pool"]
+        out = verify(subject, kernel, pool.mamba_cache.at_layer_idx(0), DRAFT)
+        return int(out.shape[1] // REQUESTS)
+
+    tried(subject, ONE_NUMBER, "a draft of 4, then 4 verified", lambda: sized_by(DRAFT), DRAFT)
+    too_few = "RuntimeError: KDA verify needs {} scratch steps, but intermediate_ssm only has {}."
+    tried(
+        subject, ONE_NUMBER, "another number, 3, then 4", lambda: sized_by(3), too_few.format(4, 3)
+    )
+
+    change = code_of(snippets, FEWER)
+    four = CHAIN_OF_3_STEPS.replace("--speculative-num-steps 3", "--speculative-num-steps 4")
+
+    def width(line: str) -> int:
+        return int(resolved(subject, line)["speculative_num_draft_tokens"])
+
+    for case, line, expected in (
+        ("the - line, on 4 scratch steps", four, too_few.format(5, 4)),
+        ("the + line, on 4 scratch steps", swapped(four, change), 4),
+    ):
+        tried(subject, FEWER, case, lambda line=line: verified(4, width(line)), expected)  # type: ignore[misc]  # bound now
+
+    def scratch_steps(draft_tokens: int | None) -> int | None:
+        """Steps of the scratch buffer of a pool for so many draft tokens, as settings have them."""
+        buffer = getattr(state_pool(subject, draft_tokens), "intermediate_ssm", None)
+        return None if buffer is None else int(buffer.shape[1])
+
+    before, after = lines_of(code_of(snippets, PLAIN))
+    for case, line, steps in (
+        ("scratch steps of the - line", before, 8),
+        ("scratch steps of the + line", after, None),
+    ):
+        made = partial(scratch_steps, resolved(subject, line)["speculative_num_draft_tokens"])
+        tried(subject, PLAIN, case, made, steps)

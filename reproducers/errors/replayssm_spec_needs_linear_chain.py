@@ -17,15 +17,16 @@ for a small hybrid model on a simulated B200. What the check keeps out is measur
 reference in float64: a tree's nodes computed as one chain, against the recurrence along its paths.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from reproducers.calls.chain_on_tree import record_errors
-from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
+from reproducers.calls.launch import QWEN3_NEXT, line_of, once_each, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
-from reproducers.snippets import outcome
+from reproducers.snippets import BROKEN, outcome
+from reproducers.solutions import code_of, swapped, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
@@ -42,6 +43,9 @@ THREE = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_dra
 CHAIN = TREE | {"speculative_eagle_topk": 1, "speculative_num_draft_tokens": 4}
 NO_TOPK = "TypeError: '>' not supported between instances of 'NoneType' and 'int'"
 FLAG = "ValueError: --enable-linear-replayssm-spec"
+DRAFT_A_CHAIN = "Draft a chain"
+KEEP_THE_TREE = "Keep the tree and drop the flag"
+LEAVE_OUT = "Leave out all three of steps, topk and draft tokens"
 
 
 def start(subject: Subject, options: Mapping[str, Any], ragged: str = "static") -> dict[str, Any]:
@@ -105,11 +109,13 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         "with --enable-linear-replayssm": both,
     }
     chains = ("a tree", "a chain", "a tree without the flag")
+    ask = once_each(partial(start, subject))
+    launch = once_each(lambda line: resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT))
     hold_launch_page(
         subject,
         snippets,
-        partial(start, subject),
-        lambda line: resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT),
+        ask,
+        launch,
         text="requires a linear draft chain",
         cases=lines,
         guard_cases={name: lines[name] for name in chains},
@@ -118,9 +124,11 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         other=lines["role prefill"],
     )
 
+    solutions(subject, snippets, launch)
+
     asked = start(subject, CHAIN | {"speculative_num_draft_tokens": 9})
     same(subject, "draft-tokens-follow-steps", asked["speculative_num_draft_tokens"], 4)
-    left_out = outcome(lambda: start(subject, lines["topk left out, steps given"]))
+    left_out = outcome(lambda: ask(lines["topk left out, steps given"]))
     same(subject, "topk-left-out", left_out, NO_TOPK)
     old = is_0_5_16(subject)
     said = {
@@ -138,9 +146,29 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
             subject, f"{FLAG} and --enable-linear-replayssm are mutually exclusive"
         ),
     }
-    came = {name: outcome(partial(start, subject, lines[name])) for name in said}
+    came = {name: outcome(partial(ask, lines[name])) for name in said}
     refused = all(came[name].startswith(text) for name, text in said.items())
     subject.check("topk-1-is-not-enough", refused, got=came, expected=said)
     ragged = outcome(lambda: start(subject, CHAIN, ragged="compact"))
     wanted = "returns" if old else f"{FLAG} with SGLANG_RAGGED_VERIFY_MODE=compact requires"
     subject.check("ragged-mode-refused", ragged.startswith(wanted), got=ragged, expected=wanted)
+
+
+def solutions(
+    subject: Subject, snippets: Mapping[str, str], launch: Callable[[str], dict[str, Any]]
+) -> None:
+    """Each way out of the page: its change goes into the page's own broken line, which starts."""
+    flag = in_words_of(subject, "enable-linear-replayssm-spec").replace("-", "_")
+    watched = (*THREE, flag)
+
+    def start_line(line: str) -> dict[str, Any]:
+        settings = launch(line)
+        return {name: settings[name] for name in watched}
+
+    refused = in_words_of(subject, f"{FLAG} requires a linear draft chain...")
+    chain, tree = (3, 1, 4, True), (3, 4, 8, False)
+    for title, comes_to in ((DRAFT_A_CHAIN, chain), (KEEP_THE_TREE, tree), (LEAVE_OUT, chain)):
+        changed = swapped(snippets[BROKEN], code_of(snippets, title))
+        tried(subject, title, "the line before", partial(start_line, snippets[BROKEN]), refused)
+        expected = dict(zip(watched, comes_to, strict=True))
+        tried(subject, title, "the line after", partial(start_line, changed), expected)

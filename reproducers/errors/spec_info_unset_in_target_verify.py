@@ -27,13 +27,19 @@ from reproducers.calls.amx import (
     metadata,
     verify_input,
 )
+from reproducers.calls.launch import resolved
 from reproducers.checks import same
-from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
+from reproducers.snippets import TRY_AND_EXCEPT, define, example, execute, judge, outcome
+from reproducers.solutions import carried_out, code_of, lines_of, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REFERENCE = True
 AFTER_DRAFT = [n + DRAFT for n in COMMITTED]
+UNSET = "RuntimeError: spec_info is unset in TARGET_VERIFY mode..."
+ATTACH = "Attach the verify input before the attention metadata are made"
+REAL_MODE = "Use the mode that the batch really has"
+PLAIN = "Start without speculative decoding"
 
 
 def trigger(subject: Subject) -> None:
@@ -86,6 +92,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
 
     example(subject, snippets, names, RuntimeError, "spec_info is unset in TARGET_VERIFY mode")
 
+    solutions(subject, snippets, backend)
+
     zero = outcome(lambda: backend.init_forward_metadata(*cases["draft_token_num 0"]()))
     same(subject, "draft-token-num-zero", zero, "RuntimeError: step must be nonzero")
     files = Path(str(subject.root), "sglang", "srt").rglob("*.py")
@@ -94,3 +102,55 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     overwritten = subject.version.release < (0, 5, 19)
     arrive = COMMITTED if overwritten else AFTER_DRAFT
     same(subject, "lengths-that-reach-the-kernel", lengths_in_kernel(subject, backend), arrive)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str], backend: Any) -> None:
+    """Each way out of the page, gone with the backend and with the release's own parser."""
+    names = {
+        "ForwardMode": subject.load("sglang.srt.model_executor.forward_batch_info").ForwardMode,
+        "attn_backend": backend,
+    }
+    ngram = subject.load("sglang.srt.speculative.ngram_info").NgramVerifyInput
+    chain, tree = (verify_input(subject, topk) for topk in (1, 2))
+    from_corpus = ngram(custom_mask=tree.custom_mask, draft_token_num=DRAFT)
+
+    def attached(draft: Any) -> list[list[int]]:
+        batch = forward_batch(subject, None, "DECODE")
+        carried_out(snippets, ATTACH, forward_batch=batch, verify_input=draft, **names)
+        return [tensor.tolist() for tensor in backend.extend_metadata[:3]]
+
+    derived = [AFTER_DRAFT, [DRAFT, DRAFT], [0, DRAFT]]  # lengths, new tokens, start locations
+    for case, draft in (
+        ("an EagleVerifyInput, chain", chain),
+        ("an EagleVerifyInput, tree", tree),
+        ("a NgramVerifyInput", from_corpus),
+    ):
+        tried(subject, ATTACH, case, lambda draft=draft: attached(draft), derived)  # type: ignore[misc]  # bound now
+    tried(subject, ATTACH, "None in its place", lambda: attached(None), UNSET)
+
+    def in_mode(code: str, **fields: Any) -> str:
+        batch = forward_batch(subject, None)
+        vars(batch).update(fields)
+        return outcome(lambda: execute({REAL_MODE: code}, REAL_MODE, forward_batch=batch, **names))
+
+    code = code_of(snippets, REAL_MODE)
+    prompt = {
+        "extend_seq_lens": subject.torch.tensor(COMMITTED),
+        "extend_start_loc": subject.torch.tensor([0, COMMITTED[0]]),
+    }
+    tried(subject, REAL_MODE, "DECODE", lambda: in_mode(code), "returns")
+    extend = code.replace("DECODE", "EXTEND")
+    tried(subject, REAL_MODE, "EXTEND, a prompt", lambda: in_mode(extend, **prompt), "returns")
+    verify = code.replace("DECODE", "TARGET_VERIFY")
+    tried(subject, REAL_MODE, "TARGET_VERIFY kept", lambda: in_mode(verify), UNSET)
+
+    algorithms = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm
+
+    def speculates(line: str) -> bool:
+        settings = resolved(subject, line, platform="cpu-amx")
+        return not algorithms.from_string(settings["speculative_algorithm"]).is_none()
+
+    before, after = lines_of(code_of(snippets, PLAIN))
+    tried(subject, PLAIN, "the - line speculates", lambda: speculates(before), expected=True)
+    tried(subject, PLAIN, "the + line speculates", lambda: speculates(after), expected=False)
+    tried(subject, PLAIN, "a decode batch of the + line", lambda: in_mode(code), "returns")

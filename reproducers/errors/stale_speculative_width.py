@@ -27,17 +27,26 @@ from reproducers.calls.graph_runner import (
     batch,
     extend_lens_after_decode,
     graph_runner,
+    model_runner_of,
     record_places,
     stale,
     tree,
     verify_input,
 )
+from reproducers.calls.launch import resolved
 from reproducers.checks import same
 from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
+from reproducers.solutions import carried_out, code_of, lines_of, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.6,<=0.5.12"
 SIZES = f"The size of tensor a ({REQUESTS * DRAFT}) must match the size of tensor b"
+OTHER_RUNNER = (
+    "Send the plain decode to a runner that was built without speculation, and clear `spec_info`"
+)
+EAGERLY = "Run the plain decode without a CUDA graph"
+NO_GRAPHS = "Start without CUDA graphs"
+NO_SWITCH = "Do not switch at all"
 
 
 def trigger(subject: Subject) -> None:
@@ -104,6 +113,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
 
     example(subject, snippets, names, RuntimeError, SIZES)
 
+    solutions(subject, snippets, built, plain)
+
     one = outcome(lambda: built.replay(batch(subject, None, requests=1)))
     same(subject, "one-request-is-broadcast", one, "returns")
     last = bool(built.can_run(batch(subject, stale(subject, "LAST"))))
@@ -112,3 +123,66 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     came = [tree(subject, draft_tokens) for draft_tokens in (8, 16, 21, 22)]
     full = "RuntimeError: selected index k out of range"
     same(subject, "tree-holds-21-at-most", came, ["returns", "returns", "returns", full])
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str], built: Any, plain: Any) -> None:
+    """Each way out of the page, gone with the runners and with the release's own parser.
+
+    built, plain: runners built with speculation and without.
+    """
+    fails = f"RuntimeError: {SIZES} ({REQUESTS})..."
+
+    def other(runner: Any) -> int:
+        names = {"forward_batch": batch(subject, stale(subject)), "plain_runner": runner}
+        output = carried_out(snippets, OTHER_RUNNER, **names)["output"]
+        return len(output.next_token_logits)
+
+    tried(subject, OTHER_RUNNER, "rows of 10 requests", lambda: other(plain), REQUESTS)
+    tried(subject, OTHER_RUNNER, "the verify runner in its place", lambda: other(built), fails)
+
+    cls, model_runner = model_runner_of(subject, built)
+
+    def eager(**names: Any) -> Any:
+        model_runner.forward_decode = lambda made: cls.forward_decode(model_runner, made)
+        return carried_out(snippets, EAGERLY, model_runner=model_runner, **names)["output"]
+
+    decode = batch(subject, stale(subject))
+    verify = batch(subject, verify_input(subject), tokens=REQUESTS * DRAFT)
+    rows = [[token] for token in range(REQUESTS)]
+
+    def by_graph() -> int:
+        return len(eager(runner=built, forward_batch=verify).next_token_logits)
+
+    def by_model() -> Any:
+        return eager(runner=built, forward_batch=decode).tolist()
+
+    tried(subject, EAGERLY, "stale decode: rows of the eager pass", by_model, rows)
+    tried(subject, EAGERLY, "verify: rows of the graph", by_graph, REQUESTS * DRAFT)
+    tried(subject, EAGERLY, "stale decode replayed", lambda: built.replay(decode), fails)
+
+    without, limited = (code_of(snippets, title) for title in (NO_GRAPHS, NO_SWITCH))
+
+    def graphs(line: str) -> bool:
+        """Whether the release's own start of this line builds a graph runner."""
+        off = resolved(subject, line)["disable_cuda_graph"]
+        _, started = model_runner_of(subject, built, disable_cuda_graph=off)
+        cls.init_device_graphs(started)
+        return started.graph_runner is not None
+
+    before, after = lines_of(without)
+    tried(subject, NO_GRAPHS, "the - line builds a graph runner", lambda: graphs(before), True)
+    tried(subject, NO_GRAPHS, "the + line builds a graph runner", lambda: graphs(after), False)
+
+    settings = resolved(subject, lines_of(limited)[1])
+    limit = settings["max_running_requests"]
+    tried(subject, NO_SWITCH, "requests at once on the + line", lambda: limit, 8)
+    most = batch(subject, verify_input(subject), tokens=limit * DRAFT, requests=limit)
+    tried(
+        subject,
+        NO_SWITCH,
+        "a verify of them",
+        lambda: outcome(lambda: built.replay(most)),
+        "returns",
+    )
+    by_batch = [name for name in settings if "speculative" in name and "batch" in name]
+    tried(subject, NO_SWITCH, "options that switch speculation by batch size", lambda: by_batch, [])

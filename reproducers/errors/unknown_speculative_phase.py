@@ -16,17 +16,22 @@ forward mode and no speculative phase.
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from reproducers.checks import same
 from reproducers.reference import widths
 from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
+from reproducers.solutions import carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REFERENCE = True
 TOPK, DRAFT = 4, 16  # --speculative-eagle-topk, --speculative-num-draft-tokens
 WIDTHS = {"draft_decode": TOPK, "draft_extend": DRAFT, "target_verify": DRAFT}
+NAMED = "Name one of the three phases"
+NOT_ASKED = "Do not ask at all for a plain decode"
+WITH_ALGORITHM = "Pass the algorithm along with `target_verify`"
 
 
 def eagle(subject: Subject) -> Any:
@@ -103,6 +108,9 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
 
     example(subject, snippets, names, ValueError, "Unknown speculative phase: decode")
 
+    if subject.version is not None:
+        solutions(subject, snippets)
+
     decode = outcome(lambda: width_of(subject, "decode"))
     same(subject, "decode-is-no-phase", decode, "ValueError: Unknown speculative phase: decode")
     said = {"decode", "target_verify"}  # what a published validator accepts
@@ -116,3 +124,42 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     subject.check(
         "target-verify-needs-algorithm", missing.startswith("AttributeError"), got=missing
     )
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the function and with what a runner asks it."""
+    modes = subject.load("sglang.srt.model_executor.forward_batch_info").ForwardMode
+
+    def left_by(title: str, spec_algorithm: Any, **names: Any) -> dict[str, Any]:
+        """The widths that the solution's code leaves, on a server with a tree of 16."""
+
+        def resolve(*, phase: str, spec_algorithm: Any = None) -> Any:
+            return width_of(subject, phase, spec_algorithm=spec_algorithm)
+
+        known = {"resolve_num_tokens_per_req": resolve, "spec_algorithm": spec_algorithm, **names}
+        left = carried_out(snippets, title, **known)
+        return {name: value for name, value in left.items() if name.endswith("width")}
+
+    algorithm = eagle(subject)
+    widths_of_draft = {"step_width": TOPK, "pass_width": DRAFT}
+    tried(subject, NAMED, "tree of topk 4, 16", lambda: left_by(NAMED, None), widths_of_draft)
+    unknown = "ValueError: Unknown speculative phase: decode"
+    tried(subject, NAMED, "`decode` in its place", lambda: width_of(subject, "decode"), unknown)
+
+    for mode, width in (("DECODE", 1), ("TARGET_VERIFY", DRAFT)):
+        asked = partial(left_by, NOT_ASKED, algorithm, forward_mode=modes[mode])
+        tried(subject, NOT_ASKED, mode, asked, {"width": width})
+    runner = subject.load("sglang.srt.model_executor.model_runner").ModelRunner
+    plain = SimpleNamespace(
+        spec_algorithm=type(algorithm).NONE,
+        is_draft_worker=False,
+        server_args=SimpleNamespace(dllm_algorithm=None),
+    )
+    subject.in_place_of("ModelRunner", plain, why="no model is loaded: a server's settings alone")
+    own = partial(runner.decode_num_tokens_per_req, plain)
+    tried(subject, NOT_ASKED, "the release's own width of a plain decode", own, 1)
+
+    given = partial(left_by, WITH_ALGORITHM, algorithm)
+    tried(subject, WITH_ALGORITHM, "EAGLE, 16 draft tokens", given, {"width": DRAFT})
+    left_out = partial(left_by, WITH_ALGORITHM, None)
+    tried(subject, WITH_ALGORITHM, "None in its place", left_out, "AttributeError: 'NoneType'...")
