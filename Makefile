@@ -17,6 +17,7 @@ $(SETUP): pyproject.toml requirements.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv (torch is large; this is done once) ..."
 	@$(PIP) -e .
+	@$(BIN)/python -m compileall -q app  # the first command need not do it
 	@touch $@
 
 $(DEV): $(SETUP)
