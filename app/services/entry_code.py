@@ -69,12 +69,13 @@ def example_of(record: EntryRecord) -> list[Snippet]:
 
 def solutions_of(record: EntryRecord) -> list[Solution]:
     """The ways out, best first."""
-    return [_solution(record, text) for text in record.solutions]
+    return [solution_of(text, record.evidence) for text in record.solutions]
 
 
-def _solution(record: EntryRecord, text: str) -> Solution:
+def solution_of(text: str, evidence: list[RunRecord]) -> Solution:
+    """One way out, title first, with what the newest run of it showed."""
     title = text.removeprefix("**").partition("**")[0].strip(".: ")
-    for run in _newest_first(record.evidence):
+    for run in _newest_first(evidence):
         tried = [
             SnippetClaim.model_validate({**claim, "input": case, "ok": claim.get("ok") is True})
             for claim in run.claims

@@ -3,8 +3,8 @@
 import pytest
 
 from app.runs.evidence import EVIDENCE_DIR, read_evidence
-from app.services.entry_code import solutions_of
-from app.services.records import EntryRecord, RunRecord
+from app.services.entry_code import solution_of
+from app.services.records import RunRecord
 from reproducers.protocol import Request
 from reproducers.protocol import Subject as Named
 from reproducers.solutions import SOLUTIONS, carried_out, code_of, lines_of, swapped, tried
@@ -58,11 +58,7 @@ def test_the_page_shows_a_run_beside_each_solution(slug: str) -> None:
         RunRecord.model_validate({"entry_id": slug, "id": str(number), **record})
         for number, record in enumerate(read_evidence(EVIDENCE_DIR / f"{slug}.jsonl"))
     ]
-    shown = solutions_of(
-        EntryRecord.model_construct(
-            solutions=[f"**{s.title}.** {s.text}" for s in file.solutions], evidence=runs
-        )
-    )
+    shown = [solution_of(f"**{s.title}.** {s.text}", runs) for s in file.solutions]
     beside = {s.text: [c.input for c in s.claims] for s in shown if s.ok and s.run_id}
     assert len(beside) == len(executable(slug))
     assert all(all(cases) and cases for cases in beside.values())
@@ -105,3 +101,17 @@ def test_a_result_is_claimed_as_it_came_and_so_is_an_error(subject: Subject) -> 
     assert [c["ok"] for c in subject.claims] == [True, False, True, False]
     assert [c["input"] for c in subject.claims][:2] == ["T: right", "T: wrong"]
     assert len({c["id"] for c in subject.claims}) == 4
+
+
+def test_a_solution_is_shown_with_its_own_cases_and_one_that_fails_is_told() -> None:
+    def claim(given: str, *, ok: bool = True) -> dict[str, object]:
+        return {"section": SOLUTIONS, "input": given, "expected": 1, "got": 1, "ok": ok}
+
+    run = RunRecord(id="r", entry_id="e", step="fix", subject="sglang==2.0")
+    run.claims = [claim("Send less: 8 rows"), claim("Send less or wait: 9 rows"), claim("Wait")]
+    less = solution_of("**Send less.** Use this.", [run])
+    assert (less.ok, less.run_id, [c.input for c in less.claims]) == (True, "r", ["8 rows"])
+    assert [c.input for c in solution_of("**Wait.** Or this.", [run]).claims] == [""]
+    assert solution_of("**Send.** Not this.", [run]).ok is None
+    run.claims.append(claim("Send less: 0 rows", ok=False))
+    assert solution_of("**Send less.** Use this.", [run]).ok is False
