@@ -274,8 +274,9 @@ def claimed(tensor: Any, device: str) -> Any:
 
     if device not in _claims:
         where = torch.device(device)
-        _claims[device] = type(
-            "Tensor", (torch.Tensor,),
-            {"device": property(lambda _self: where), "is_cuda": property(lambda _self: where.type == "cuda")},  # noqa: E501
-        )  # fmt: skip
+        said = {
+            "device": property(lambda _self: where),
+            "is_cuda": property(lambda _self: where.type == "cuda"),
+        }
+        _claims[device] = type("Tensor", (torch.Tensor,), said)
     return tensor.as_subclass(_claims[device])

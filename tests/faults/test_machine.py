@@ -39,6 +39,11 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+def resize(disk: Path, size: int) -> None:
+    """Give a mounted disk another number of bytes."""
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
+
+
 def command(settings: Settings, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "app.cli", *arguments],
@@ -56,7 +61,9 @@ def command(settings: Settings, *arguments: str) -> "subprocess.CompletedProcess
 
 def test_a_full_disk_is_told_and_the_same_command_works_later(small: Path, tmp_path: Path) -> None:
     settings = settings_in(small)
+    resize(small, 200 << 20)
     assert command(settings, "load").returncode == 0
+    resize(small, shutil.disk_usage(small).used + (3 << 20))
     code = "".join(f"def f{i}(x):\n    assert x, 'message {i}' * 9\n" for i in range(20_000))
     wheel = make_wheel(tmp_path, {"sglang/many.py": code}, package="sglang", version="1.0")
     full = command(settings, "scan", "--wheel", str(wheel))
@@ -69,7 +76,7 @@ def test_a_full_disk_is_told_and_the_same_command_works_later(small: Path, tmp_p
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert db.execute("SELECT count(*) FROM site").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM entry").fetchone()[0] > 100
-    subprocess.run(["mount", "-o", "remount,size=200m", str(small)], check=True)
+    resize(small, 200 << 20)
     again = command(settings, "scan", "--wheel", str(wheel))
     assert again.returncode == 0, again.stderr
 

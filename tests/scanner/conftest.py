@@ -1,5 +1,6 @@
 """An empty catalog, on SQLite and on a PostgreSQL server started for the tests."""
 
+import contextlib
 import os
 import shutil
 import socket
@@ -59,7 +60,8 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         yield f"postgresql://test@127.0.0.1:{port}/postgres"
     finally:
-        call(binaries / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+        with contextlib.suppress(subprocess.CalledProcessError):  # it may be gone already
+            call(binaries / "pg_ctl", "-D", data, "-m", "immediate", "stop")
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
