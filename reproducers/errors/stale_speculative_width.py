@@ -164,7 +164,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str], built: Any, plain: 
 
     def graphs(line: str) -> bool:
         """Whether the release's own start of this line builds a graph runner."""
-        off = resolved(subject, line)["disable_cuda_graph"]
+        off = resolved(subject, line, platform="h100")["disable_cuda_graph"]
         _, started = model_runner_of(subject, built, disable_cuda_graph=off)
         cls.init_device_graphs(started)
         return started.graph_runner is not None
@@ -173,7 +173,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str], built: Any, plain: 
     tried(subject, NO_GRAPHS, "the - line builds a graph runner", lambda: graphs(before), True)
     tried(subject, NO_GRAPHS, "the + line builds a graph runner", lambda: graphs(after), False)
 
-    settings = resolved(subject, lines_of(limited)[1])
+    settings = resolved(subject, lines_of(limited)[1], platform="h100")
     limit = settings["max_running_requests"]
     tried(subject, NO_SWITCH, "requests at once on the + line", lambda: limit, 8)
     most = batch(subject, verify_input(subject), tokens=limit * DRAFT, requests=limit)
