@@ -3,6 +3,7 @@
 from packaging.version import InvalidVersion, Version
 
 from app.models import Public
+from app.runs.subjects import REFERENCE
 from app.services.entry_code import Snippet, Solution, example_of, snippets_of, solutions_of
 from app.services.evidence import executed_on, subject_order
 from app.services.records import EntryRecord, HistoryStep, RunRecord
@@ -115,14 +116,14 @@ def version_span(versions: list[str]) -> str:
 
 
 def version_list(versions: list[str]) -> str:
-    """Every version by name, or the newest and how many more.
+    """Every version by name, or the newest and how many more; the reference is told apart.
 
     A dash from first to last would claim those between, on which perhaps nothing was run.
     """
-    if len(versions) <= _NAMED:
-        return ", ".join(versions)
-    newest = next((v for v in reversed(versions) if v[:1].isdigit()), versions[-1])
-    return f"{newest} and {len(versions) - 1} more"
+    releases = [v for v in versions if v != REFERENCE]
+    named = len(releases) <= _NAMED
+    shown = releases if named else [f"{releases[-1]} and {len(releases) - 1} more"]
+    return ", ".join([*shown, *(["the reference"] if REFERENCE in versions else [])])
 
 
 def differing(trigger: RunRecord | None, fix: RunRecord | None) -> list[str]:

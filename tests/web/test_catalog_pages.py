@@ -95,7 +95,10 @@ def test_a_solution_that_no_run_tried_says_so(site: TestClient, world: Settings)
 def test_releases_that_were_not_run_are_never_between_two_that_were() -> None:
     assert version_list(["1.0", "2.0"]) == "1.0, 2.0"
     assert version_list(["1.0", "1.1", "1.4", "2.0"]) == "2.0 and 3 more"
-    assert version_list(["1.0", "1.1", "1.4", "reference"]) == "1.4 and 3 more"
+    assert version_list(["1.0", "1.1", "1.4", "reference"]) == "1.0, 1.1, 1.4, the reference"
+    several = ["0.9", "1.0", "1.1", "1.4", "reference"]
+    assert version_list(several) == "1.4 and 3 more, the reference"
+    assert version_list(["reference"]) == "the reference"
 
 
 def test_what_trigger_and_fix_recorded_differently_is_marked(world: Settings) -> None:
