@@ -92,6 +92,12 @@ def test_a_solution_that_no_run_tried_says_so(site: TestClient, world: Settings)
     assert solutions_of(record)[1].ok is False
 
 
+def test_the_oldest_release_is_not_said_to_have_nothing_new(site: TestClient) -> None:
+    rows = site.get("/releases").text.partition("<tbody>")[2].partition("</tbody>")[0].split("<tr>")
+    assert "no earlier release to compare with" in rows[-1]
+    assert not any("no earlier release" in row for row in rows[:-1])
+
+
 def test_releases_that_were_not_run_are_never_between_two_that_were() -> None:
     assert version_list(["1.0", "2.0"]) == "1.0, 2.0"
     assert version_list(["1.0", "1.1", "1.4", "2.0"]) == "2.0 and 3 more"
