@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.wheel_reader import AS_IT_IS, NATIVE, SOURCE, at_random, seeds, target
+from tests.fuzz.driving import at_random
+from tests.fuzz.wheel_reader import AS_IT_IS, NATIVE, SOURCE, inputs, seeds, target
 
 SECONDS = float(os.environ.get("REPROBASE_FUZZ_SECONDS", "4"))
 DEEP = b"x = " + b"(" * 5_000 + b")" * 5_000 + b"\n"
@@ -37,4 +38,4 @@ def test_every_seed_is_read(tmp_path: Path) -> None:
 
 
 def test_some_seconds_of_mutated_wheels(tmp_path: Path) -> None:
-    assert at_random(target(tmp_path), SECONDS) > 10
+    assert at_random(target(tmp_path), inputs(), SECONDS) > 10

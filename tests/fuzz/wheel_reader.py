@@ -3,29 +3,25 @@
     python tests/fuzz/wheel_reader.py [SECONDS]
 
 An input is either a wheel's bytes as they are, or the source that a well-formed wheel holds.
-Coverage-guided where atheris is installed (`pip install -e ".[soak]"`), else by mutating the seeds
-at random. A failure prints the input's file; every input that failed once belongs into
+A failure prints the input's file; every input that failed once belongs into
 `tests/fuzz/test_wheel_reader.py`. No input may take more than ten seconds.
 """
 
 import contextlib
-import random
 import shutil
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
+from tests.fuzz.driving import Inputs, fuzz  # noqa: E402  # found by the path above
+
 _LONGEST: Final = 8_000
-_PATIENCE: Final = 10
-"""Seconds an input may take."""
-_MEMORY: Final = 1_500
-"""Megabytes the process may hold, instrumentation included."""
 _NAME: Final = "sglang-1.0-py3-none-any.whl"
 AS_IT_IS, SOURCE, NATIVE = b"\0", b"\1", b"\2"
 """First byte of an input: what the rest is."""
@@ -88,76 +84,12 @@ def seeds() -> list[bytes]:
     return [*sources, *native, *wheels]
 
 
-def mutate(rng: random.Random, pool: list[bytes]) -> bytes:
-    """One input made of others: spliced, repeated, cut, with bytes changed."""
-    data = bytearray(rng.choice(pool))
-    for _ in range(rng.randrange(1, 6)):
-        at = rng.randrange(1, len(data) + 1)
-        end = min(len(data), at + rng.randrange(1, 200))
-        kind = rng.randrange(5)
-        if kind == 0:
-            other = rng.choice(pool)
-            start = rng.randrange(1, len(other) + 1)
-            data[at:at] = other[start : start + rng.randrange(1, 400)]
-        elif kind == 1:
-            del data[at:end]
-        elif kind == 2:
-            data[at:at] = bytes(data[at:end]) * rng.randrange(1, 20)
-        elif kind == 3:
-            data[at:at] = rng.choice((b"\n", b"(", b"{", b"f'", b'"""', b"\\", b"raise ", b"\0"))
-        elif at < len(data):
-            data[at] = rng.randrange(256)
-    return bytes(data[:_LONGEST])
-
-
-def at_random(one: Callable[[bytes], None], seconds: float, seed: int = 0) -> int:
-    """Fuzz without coverage; returns how many inputs were tried."""
-    rng, pool, tried = random.Random(seed), seeds(), 0
-    end = time.monotonic() + seconds
-    slowest = (0.0, b"")
-    while time.monotonic() < end:
-        data = mutate(rng, pool)
-        started = time.process_time()
-        try:
-            one(data)
-        except BaseException:
-            sys.stderr.write(f"failed on {kept(data)} after {tried} inputs\n")
-            raise
-        slowest = max(slowest, (time.process_time() - started, data))
-        if slowest[0] > _PATIENCE:
-            raise AssertionError(f"{slowest[0]:.1f} s for {kept(data)}")
-        tried += 1
-    sys.stderr.write(f"{tried} inputs, the slowest took {slowest[0] * 1e3:.0f} ms\n")
-    return tried
-
-
-def kept(data: bytes) -> Path:
-    """Where an input was written to."""
-    with tempfile.NamedTemporaryFile(prefix="wheel-", suffix=".bin", delete=False) as out:
-        out.write(data)
-    return Path(out.name)
-
-
-def main() -> None:
-    """Fuzz for so many seconds."""
-    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    with tempfile.TemporaryDirectory() as world, tempfile.TemporaryDirectory() as corpus:
-        try:
-            import atheris  # noqa: PLC0415  # it may not be installed
-        except ImportError:
-            at_random(target(Path(world)), seconds)
-            return
-        with atheris.instrument_imports(include=["app.wheels", "app.scanner"]):
-            one = target(Path(world))
-            one(seeds()[0])  # what is imported late is imported now, and costs no input its time
-        for n, data in enumerate(seeds()):
-            (Path(corpus) / f"{n:03}").write_bytes(data)
-        options = (f"-max_total_time={seconds}", f"-max_len={_LONGEST}", f"-timeout={_PATIENCE}",
-                   f"-rss_limit_mb={_MEMORY}", f"-artifact_prefix={tempfile.gettempdir()}/wheel-",
-                   "-verbosity=1", "-print_final_stats=1")  # fmt: skip
-        atheris.Setup([sys.argv[0], corpus, *options], one)
-        atheris.Fuzz()
+def inputs() -> Inputs:
+    """Wheels and sources made of the samples."""
+    pieces = (b"\n", b"(", b"{", b"f'", b'"""', b"\\", b"raise ", b"\0")
+    return Inputs("wheel", seeds(), pieces, _LONGEST, kept=1)
 
 
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as world:
+        fuzz(partial(target, Path(world)), inputs(), ["app.wheels", "app.scanner"])
