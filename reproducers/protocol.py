@@ -11,12 +11,31 @@ Standard library only, imported by both towers.
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 Kind = Literal["reproducer", "launch", "synthesized", "synthesize"]
 Step = Literal["trigger", "fix"]
 Outcome = Literal["raised", "returned", "wrong-result", "timeout", "died", "skipped"]
 Device = Literal["cpu", "cuda"]
+
+SYNTHESIS_REASONS: Final = {
+    "no-import": "its module cannot be loaded on a machine without what it is for",
+    "module-level": "it is not in a function",
+    "no-function": "its function was not found in the compiled file",
+    "not-reached": "no input was found with which the function comes to it",
+    "other-check-first": "with every input that was tried another check raised first",
+    "needs-stand-in": "a package that is not here decides whether it is reached",
+    "too-slow": "the function ran too long, or did what no run may do",
+    "vacuous": "only a value of which nothing is known would decide",
+    "message-mismatch": "the message that was raised is not one of its template",
+    "class-mismatch": "what was raised is of another class",
+    "unconditional": "its function raises it whatever it is given",
+    "no-fix": "it raises, but no single change was found after which the call returns",
+    "not-confirmed": "it was found, and did not happen again with real objects",
+    "died": "the process that tried it died",
+    "hang": "the process that tried it had to be ended",
+}
+"""Why the program found no trigger or no fix for an error, by code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

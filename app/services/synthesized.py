@@ -1,6 +1,6 @@
 """What was found of one entry: shown as a person would write it, and run again."""
 
-from typing import Any, Final
+from typing import Any
 
 from sqlmodel import Session
 
@@ -12,26 +12,7 @@ from app.services.resolve import all_ids
 from app.services.synthesized_record import SynthesizedPage
 from app.settings import Settings
 from app.wheels import fetch, parse_release
-from reproducers.protocol import Request, Step
-
-REASONS: Final = {
-    "no-import": "its module cannot be loaded on a machine without what it is for",
-    "module-level": "it is not in a function",
-    "no-function": "its function was not found in the compiled file",
-    "not-reached": "no input was found with which the function comes to it",
-    "other-check-first": "with every input that was tried another check raised first",
-    "needs-stand-in": "a package that is not here decides whether it is reached",
-    "too-slow": "the function ran too long, or did what no run may do",
-    "vacuous": "only a value of which nothing is known would decide",
-    "message-mismatch": "the message that was raised is not one of its template",
-    "class-mismatch": "what was raised is of another class",
-    "unconditional": "its function raises it whatever it is given",
-    "no-fix": "it raises, but no single change was found after which the call returns",
-    "not-confirmed": "it was found, and did not happen again with real objects",
-    "died": "the process that tried it died",
-    "hang": "the process that tried it had to be ended",
-}
-"""Why an entry has no trigger or no fix, by code."""
+from reproducers.protocol import SYNTHESIS_REASONS, Request, Step
 
 
 def synthesized_page(db: Session, entry: Entry, settings: Settings) -> SynthesizedPage | None:
@@ -50,7 +31,7 @@ def page_of(subject: str, result: Found) -> SynthesizedPage:
         subject=subject,
         level=str(result.get("level", "none")),
         reason=reason,
-        reason_text=REASONS.get(reason, reason),
+        reason_text=SYNTHESIS_REASONS.get(reason, reason),
         api_only=bool(result.get("apiOnly")),
         file=str(result["file"]),
         line=int(result["line"]),

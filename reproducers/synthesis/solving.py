@@ -24,24 +24,6 @@ SECONDS: Final = 2.4
 RUNS: Final = 900
 RUNS_OF_ARGUMENTS: Final = 2000
 """Checks of launch options are quick to call and worth more tries."""
-REASONS: Final = {
-    "no-import": "its module cannot be loaded on this machine",
-    "module-level": "it is not in a function",
-    "no-function": "its function was not found in the compiled file",
-    "not-reached": "no input was found with which the function comes to it",
-    "other-check-first": "with every input that was tried another check raised first",
-    "needs-stand-in": "a package that is not here decides whether it is reached",
-    "too-slow": "the function ran too long, or did what no run may do",
-    "vacuous": "only a value of which nothing is known would decide",
-    "message-mismatch": "the message that was raised is not one of its template",
-    "class-mismatch": "what was raised is of another class",
-    "unconditional": "its function raises it whatever it is given",
-    "no-fix": "it raises, but no single change was found after which the call returns",
-    "not-confirmed": "it was found, and did not happen again with real objects",
-    "died": "the process that tried it died",
-    "hang": "the process that tried it had to be ended",
-}
-"""Why a site has no trigger or no fix, by code."""
 
 
 def solve(
@@ -257,4 +239,4 @@ def _json_or_none(value: Any) -> Any:
         return None
 
 
-__all__ = ["REASONS", "Raises", "solve"]
+__all__ = ["Raises", "solve"]

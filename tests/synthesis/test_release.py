@@ -21,12 +21,11 @@ from app.runs.found import read_found, store_path
 from app.scanner.release import scan_wheel
 from app.services.found import load_found
 from app.services.listing import ListQuery, list_errors
-from app.services.synthesized import REASONS, again_request, synthesized_page
+from app.services.synthesized import again_request, synthesized_page
 from app.services.synthesizing import Wish, synthesize_release
 from app.settings import Settings, load_settings
 from app.wheels import Wheel, open_wheel
-from reproducers.protocol import Step
-from reproducers.synthesis import solving
+from reproducers.protocol import SYNTHESIS_REASONS, Step
 from tests.synthesis.engine import CHECKS, DIES
 from tests.wheels.making import make_wheel
 
@@ -117,8 +116,10 @@ def test_what_no_run_may_do_is_not_done_and_said(found: dict[str, Found]) -> Non
     assert result["reason"] == "unconditional"
 
 
-def test_every_reason_has_words_on_both_sides_of_the_wall() -> None:
-    assert set(REASONS) == set(solving.REASONS)
+def test_every_reason_has_words(found: dict[str, Found]) -> None:
+    given = {result["reason"] for result in found.values() if result["reason"]}
+    assert len(given) >= 4
+    assert given <= set(SYNTHESIS_REASONS)
 
 
 def test_the_same_seed_finds_the_same(
