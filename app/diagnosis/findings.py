@@ -1,5 +1,6 @@
 """A group of drafts → a finding: every claim with the lines it rests on."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from app.diagnosis.advice import exclusions, fixes_for, phase_hint
@@ -75,32 +76,15 @@ def finding_of(group: Group, case: Case) -> Finding:
     site = _site(draft, case)
     if site and record:
         hints += _history(site, record)
-    lines = [d.unit for d in group.drafts]
-    return Finding(
-        entry_id=explained.entry_id if explained else None,
-        slug=explained.slug or None if explained else None,
-        error_class=draft.error_class,
-        message=draft.message[:_LONGEST],
-        template=record.template if record else None,
+    return replace(
+        brief(group, case),
         params=params,
-        package=_package(draft, case),
         frame=frame,
         site=site,
-        rank=unit.rank,
-        process=unit.stream.source or None,
-        first_line=min(u.first for u in lines),
-        last_line=max(u.last for u in lines),
-        count=len(group.drafts),
-        role=group.role or "warning",
         evidence=evidence_of(group, case),
-        confidence=_confidence(draft, group),
-        release=_release(case),
         meaning=_meaning(explained),
         fixes=fixes,
         hints=[h for h in ([group.note.capitalize() + "."] if group.note else []) + hints if h],
-        title=explained.title if explained else "",
-        ranks=_ranks(group),
-        occurrences=_occurrences(group),
         not_this_if=exclusions(explained, case.origin.engine),
         family=explained.family or None if explained else None,
         severity=explained.severity or None if explained else None,

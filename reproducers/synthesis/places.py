@@ -161,32 +161,25 @@ def line_free(place: Place, statement: ast.stmt) -> bool:
 
 def loaded(node: ast.AST) -> set[str]:
     """Names and dotted names that an expression or a statement's header reads."""
-    found: set[str] = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            found.add(each.id)
-        elif isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load):
-            text = dotted(each)
-            if text:
-                found.add(text)
-    return found
+    return _named(node, ast.Load)
 
 
 def stored(node: ast.AST) -> set[str]:
-    """Names and dotted names that a statement assigns."""
-    found: set[str] = set()
+    """Names and dotted names that a statement assigns; for `a.b[i] = ...` it is `a.b`."""
+    found = _named(node, ast.Store)
     for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            found.add(each.id)
-        elif isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store):
-            text = dotted(each)
-            if text:
-                found.add(text)
-        elif isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
-            text = dotted(each.value)
-            if text:
-                found.add(text)
-    return found
+        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
+            found.add(dotted(each.value))
+    return found - {""}
+
+
+def _named(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    found = {
+        dotted(each)
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, context)
+    }
+    return found - {""}
 
 
 def dotted(node: ast.AST) -> str:
