@@ -3,7 +3,7 @@
 `classify` looks at what a site says (its template), what it checks (its innermost guard), which
 class it raises and what kind of site it is; nothing else, so the same words get the same family in
 every package. The rules (`app.scanner.family_rules`) are what people who know these engines would
-say first: one ordered table, the first that holds. Alone they are right on three of four unseen
+say first: one ordered table, the first that holds. Alone they are right on four of five labelled
 sites, so what they say is only one feature among the words (`app.scanner.family_features`) that
 are weighed (`app.scanner.family_weights`). The families themselves are described in
 `data/families/<tag>.md`.
