@@ -52,12 +52,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from app.diagnosis.diagnose import diagnose_path, diagnose_stream
+    from app.diagnosis.diagnose import check_readable, diagnose_path, diagnose_stream
     from app.exceptions import BadInputError
     from app.settings import load_settings
 
     if args.release and "==" not in args.release:
         raise BadInputError(f"--release {args.release!r} is none; it reads like sglang==0.5.23.")
+    if args.file != "-":
+        check_readable(Path(args.file))
     settings = load_settings()
     matcher = _matcher(settings)
     progress = _Progress()

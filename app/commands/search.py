@@ -47,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
     if not 1 <= args.limit <= _MOST:
         raise BadInputError(f"--limit is {args.limit}; it goes from 1 to {_MOST}.")
     text = sys.stdin.read() if args.words == ["-"] else " ".join(args.words)
+    if not text.strip():
+        raise BadInputError("There is nothing to search for. Give words, or a message.")
     settings = load_settings()
     with catalog(settings) as db:
         check_filters(db, package=args.package, family=args.family)

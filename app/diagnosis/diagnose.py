@@ -95,7 +95,23 @@ def diagnose_path(
                 progress=progress,
             )
     except OSError as e:
-        raise BadInputError(f"{path} cannot be read: {e.strerror or e}.") from e
+        raise _unreadable(path, e) from e
+
+
+def check_readable(path: Path) -> None:
+    """Try whether a file can be read at all, before anything is made for it.
+
+    Raises:
+        BadInputError: it cannot.
+    """
+    try:
+        path.open("rb").close()
+    except OSError as e:
+        raise _unreadable(path, e) from e
+
+
+def _unreadable(path: Path, error: OSError) -> BadInputError:
+    return BadInputError(f"{path} cannot be read: {error.strerror or error}.")
 
 
 def diagnose_stream(

@@ -158,3 +158,14 @@ def test_an_unknown_error_is_told_with_the_release_that_is_still_being_read(
     assert "sglang==0.5.23: the release is still being read" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_a_log_that_is_not_there_is_told_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REPROBASE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("REPROBASE_DATABASE_URL", f"sqlite:///{tmp_path / 'none.db'}")
+    for path in (tmp_path / "nope.log", tmp_path):
+        assert main(["diagnose", str(path)]) == 2
+        assert f"{path} cannot be read" in capsys.readouterr().err
+    assert not (tmp_path / "cache").exists()

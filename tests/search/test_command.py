@@ -78,3 +78,12 @@ def test_bad_input_is_refused_with_a_sentence(
 ) -> None:
     assert main(["search", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_no_words_are_refused_and_not_taken_for_everything(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    for words in ("", " ", "-"):
+        assert main(["search", words]) == 2
+        assert "nothing to search for" in capsys.readouterr().err
