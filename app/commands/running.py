@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import cast
 
@@ -83,6 +83,7 @@ def run_target(
     settings: Settings,
     *,
     cancel: Event | None = None,
+    seconds: float | None = None,
 ) -> Iterator[Run]:
     """Run the steps on the subjects, one after another, telling about it on standard error.
 
@@ -110,6 +111,8 @@ def run_target(
                 result = Result(outcome="died" if wrong else "skipped", reason=reason)
                 yield _not_run(target.entry, subject, one, device, result)
                 continue
+            if seconds is not None:
+                request = replace(request, limits=replace(request.limits, seconds=seconds))
             say(f"{label} ...")
             if trigger is not None and needs_line(request):
                 request = with_line(request, trigger)

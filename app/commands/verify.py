@@ -21,6 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", metavar="N", type=int, help="errors at a time; one for each processor by default"
     )
+    parser.add_argument(
+        "--seconds",
+        metavar="N",
+        type=float,
+        help="of a run, before it is ended; the usual limit by default, more on a busy machine",
+    )
     parser.add_argument("--json", action="store_true", help="the runs as one JSON document")
 
 
@@ -38,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     jobs = args.jobs or os.cpu_count() or 1
     if jobs < 1:
         raise BadInputError(f"--jobs is {args.jobs}; it takes 1 or more.")
+    if args.seconds is not None and not args.seconds > 0:
+        raise BadInputError(f"--seconds is {args.seconds:g}; it takes more than 0.")
     settings = load_settings()
     from_command_line()
     cancel = threading.Event()
@@ -60,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         running.say(f"{path.name}: {'written' if changed else 'as it was'}")
 
     pieces = [
-        Piece(target, tuple(running.subjects_of(target, args.on, settings)), args.device)
+        Piece(target, tuple(running.subjects_of(target, args.on, settings)), args.device, args.seconds)
         for target in running.find_targets(args.keys, settings)
     ]
     spread = spread_of(settings, jobs)

@@ -18,6 +18,8 @@ class Piece:
     target: Target
     subjects: tuple[str, ...]
     device: str
+    seconds: float | None = None
+    """What a run may take; the usual limit if None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,13 @@ def executed(piece: Piece, here: Here | None) -> list[dict[str, Any]]:
     runs = []
     settings = load_settings()
     for run in run_target(
-        piece.target, piece.subjects, "both", piece.device, settings, cancel=cancel
+        piece.target,
+        piece.subjects,
+        "both",
+        piece.device,
+        settings,
+        cancel=cancel,
+        seconds=piece.seconds,
     ):
         if cancel is not None and cancel.is_set():
             return []
