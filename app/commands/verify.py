@@ -34,18 +34,15 @@ def run(args: argparse.Namespace) -> int:
     """Run and write; exit code 0 if all passed, 1 if one did not, 3 if nothing could be run."""
     from app.commands import running
     from app.commands.verifying import Here, Piece, executed
-    from app.exceptions import BadInputError
     from app.models import Run
     from app.runs.evidence import evidence_path, read_evidence, record_of, write_evidence
     from app.runs.sandbox import from_command_line
     from app.settings import load_settings
     from app.spread import spread_of
 
+    _refuse_nothing("--jobs", args.jobs)
+    _refuse_nothing("--seconds", args.seconds)
     jobs = args.jobs or os.cpu_count() or 1
-    if jobs < 1:
-        raise BadInputError(f"--jobs is {args.jobs}; it takes 1 or more.")
-    if args.seconds is not None and not args.seconds > 0:
-        raise BadInputError(f"--seconds is {args.seconds:g}; it takes more than 0.")
     settings = load_settings()
     from_command_line()
     cancel = threading.Event()
@@ -68,7 +65,12 @@ def run(args: argparse.Namespace) -> int:
         running.say(f"{path.name}: {'written' if changed else 'as it was'}")
 
     pieces = [
-        Piece(target, tuple(running.subjects_of(target, args.on, settings)), args.device, args.seconds)
+        Piece(
+            target,
+            tuple(running.subjects_of(target, args.on, settings)),
+            args.device,
+            args.seconds,
+        )
         for target in running.find_targets(args.keys, settings)
     ]
     spread = spread_of(settings, jobs)
@@ -91,6 +93,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([record_of(row) for row in everything], ensure_ascii=False, indent=2))
     return running.exit_code(everything)
+
+
+def _refuse_nothing(option: str, given: float | None) -> None:
+    from app.exceptions import BadInputError
+
+    if given is not None and not given > 0:
+        raise BadInputError(f"{option} is {given:g}; it takes more than 0.")
 
 
 def _listed(subjects: set[str]) -> str:

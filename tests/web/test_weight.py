@@ -1,5 +1,11 @@
 """What a page weighs and whether it holds still: bytes, requests and layout shift in a browser."""
 
+import contextlib
+import http.server
+import itertools
+import threading
+import time
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -20,7 +26,9 @@ window.shifts = [];
 new PerformanceObserver(list => {
   for (const e of list.getEntries())
     if (!e.hadRecentInput)
-      window.shifts.push([e.value, ...e.sources.map(s => s.node && s.node.className)]);
+      window.shifts.push([
+        e.value, ...e.sources.map(s => s.node && (s.node.className || s.node.nodeName))
+      ]);
 }).observe({type: 'layout-shift', buffered: true});
 """
 LOADED = """
@@ -66,6 +74,51 @@ def test_nothing_moves_while_a_page_loads(browser: WebDriver, served: str) -> No
             moved[path] = shifts
     assert moved == {}
     assert complaints(browser) == []
+
+
+def test_nothing_moves_while_a_page_arrives_in_pieces(browser: WebDriver, served: str) -> None:
+    """The frame is painted before its last piece is there, which may push no other aside."""
+    with urllib.request.urlopen(f"{served}/releases") as answer:
+        page = answer.read()
+    starts = (b"<body", b'<a class="mark"', b"<form", b"<input", b"<kbd", b"<nav", b"<main")
+    cuts = [0, *(page.index(start) for start in starts), len(page)]
+    pieces = [page[a:b] for a, b in itertools.pairwise(cuts)]
+    with in_pieces(pieces, served) as address:
+        browser.get(address)
+        browser.execute_async_script("setTimeout(arguments[0], 250)")
+        assert browser.execute_script("return window.shifts") == []
+        assert browser.execute_script("return document.querySelectorAll('nav a').length") > 3
+
+
+@contextlib.contextmanager
+def in_pieces(pieces: list[bytes], served: str) -> Iterator[str]:
+    """A server that sends a page piece by piece, slowly; its files come from where it is served."""
+
+    class Slow(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = "" if self.path == "/" else self.path
+            with urllib.request.urlopen(served + path) as answer:
+                body, kind = answer.read(), answer.headers["Content-Type"]
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.end_headers()
+            if path:
+                self.wfile.write(body)
+                return
+            for piece in pieces:
+                self.wfile.write(piece)
+                self.wfile.flush()
+                time.sleep(0.25)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/"
+        finally:
+            server.shutdown()
 
 
 def test_a_shift_would_be_seen(browser: WebDriver, served: str) -> None:
