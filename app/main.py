@@ -17,10 +17,11 @@ from app.http.answers import Answers
 from app.http.faults import field_names, said_of
 from app.http.layers import Around
 from app.http.metrics import Counters
-from app.http.problems import problem, problem_of, wants_json
+from app.http.problems import RETRY_AFTER, TRY_AGAIN, problem, problem_of, wants_json
 from app.http.ready import Ready
 from app.http.routes import offered, without_slash
 from app.http.state import State
+from app.http.turns import logs, pages
 from app.mcp.http import Endpoint
 from app.services.indexing import Indexer
 from app.services.listing import ListQuery
@@ -51,8 +52,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     indexer = Indexer(settings)
 
     counters = Counters()
-    answers = Answers(settings)
-    state = State(settings, answers, counters, runs, preflight)
+    making = pages()
+    answers = Answers(settings, making)
+    state = State(settings, answers, counters, runs, preflight, making, logs())
     mcp = Endpoint(state)
 
     @asynccontextmanager
@@ -90,7 +92,8 @@ async def _ours(request: Request, error: Exception) -> Response:
     if wants_json(request):
         return problem_of(error, request)
     near = error.near if isinstance(error, NotFoundError) else ()
-    return trouble_page(error.status, error.title, str(error), near)
+    headers = {"Retry-After": RETRY_AFTER} if error.status in TRY_AGAIN else {}
+    return trouble_page(error.status, error.title, str(error), near, headers)
 
 
 async def _http(request: Request, error: Exception) -> Response:

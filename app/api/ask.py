@@ -1,7 +1,6 @@
 """`POST /api/ask`: what a text is, and what fits, while it is typed."""
 
 from fastapi import APIRouter, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.db import session
@@ -23,7 +22,8 @@ async def ask(request: Request) -> Response:
     check_query(request)
     raw = await read_body(request, most_raw=_MOST, most_unpacked=_MOST, advice=_ADVICE)
     text = raw.decode("utf-8", "replace")
-    found = await run_in_threadpool(_asked, text, state_of(request).settings)
+    state = state_of(request)
+    found = await state.pages.run(_asked, text, state.settings)
     return Response(
         found.model_dump_json(by_alias=True),
         media_type="application/json",

@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse, Response
 
@@ -53,10 +52,9 @@ async def diagnose(
     """What went wrong in a log: plain text or JSON, also packed with gzip or zstd."""
     check_query(request, "command", "release")
     raw = await read_body(request)
-    settings = state_of(request).settings
-    document = await run_in_threadpool(
-        _answer, raw, request.headers.get("content-type", ""), command, release, settings
-    )
+    state = state_of(request)
+    kind = request.headers.get("content-type", "")
+    document = await state.logs.run(_answer, raw, kind, command, release, state.settings)
     return JSONResponse(document, headers={"Cache-Control": "no-store"})
 
 

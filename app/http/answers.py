@@ -15,13 +15,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from fastapi.concurrency import run_in_threadpool
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from pydantic import BaseModel
 from sqlmodel import Session
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.db import read_meta, session
+from app.http.turns import Turns, pages
 from app.settings import Settings
 
 CACHE_BYTES = 96 << 20
@@ -84,9 +86,14 @@ def json_answer(model: BaseModel) -> Rendered:
 class Answers:
     """The bounded store of rendered answers of one process."""
 
-    def __init__(self, settings: Settings, limit: int = CACHE_BYTES) -> None:
+    def __init__(
+        self, settings: Settings, turns: Turns | None = None, limit: int = CACHE_BYTES
+    ) -> None:
         self._settings = settings
         self._limit = limit
+        self._turns = turns or pages()
+        self._looker = CapacityLimiter(1)
+        self._being_made: dict[tuple[str, Hashable], asyncio.Task[_Made]] = {}
         self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
         self._bytes = 0
         self._revision = ""
@@ -138,12 +145,27 @@ class Answers:
         if found is not None:
             self._kept.move_to_end(key)
             return found
-        made = await run_in_threadpool(self._build, build)
+        made = await self._made(key, build)
         if made.revision != self._revision:
             self.forget()
         elif len(repr(key)) <= LONGEST_ADDRESS:
             self._keep(key, made.answer)
         return made.answer
+
+    async def _made(self, key: Hashable, build: Callable[[Session], Rendered]) -> _Made:
+        """Make an answer; many who ask for it in the same state of the catalog share one making."""
+        state = self._revision, key
+        going = self._being_made.get(state)
+        if going is None:
+            going = asyncio.create_task(self._turns.run(self._build, build))
+            self._being_made[state] = going
+            going.add_done_callback(lambda done: self._was_made(state, done))
+        return await asyncio.shield(going)  # as above
+
+    def _was_made(self, state: tuple[str, Hashable], done: asyncio.Task[_Made]) -> None:
+        del self._being_made[state]
+        if not done.cancelled():
+            done.exception()  # those who waited were told
 
     def forget(self) -> None:
         """Look for a new revision with the next request."""
@@ -151,7 +173,8 @@ class Answers:
 
     async def _recheck(self) -> None:
         began = time.monotonic()
-        revision = await run_in_threadpool(self._read_revision)
+        # A thread of its own: what is at hand must not wait behind what is being made.
+        revision = await run_sync(self._read_revision, limiter=self._looker)
         self._checked = began
         if revision != self._revision:
             self._kept.clear()

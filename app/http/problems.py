@@ -12,6 +12,9 @@ from app.exceptions import NotFoundError, ReprobaseError
 from app.services.filters import UnknownValueError
 
 PROBLEM = "application/problem+json"
+TRY_AGAIN = (429, 503)
+RETRY_AFTER = "5"
+"""Seconds after which to ask again, beside these statuses."""
 _TITLES = {
     400: "That cannot be read", 403: "Not allowed from here", 404: "Not found",
     405: "That method is not offered here", 413: "Too large", 422: "That cannot be read",
@@ -68,7 +71,7 @@ def problem_of(error: ReprobaseError, request: Request) -> Response:
     more: dict[str, Any] = {"instance": request.url.path}
     if isinstance(error, (NotFoundError, UnknownValueError)):
         more["near"] = list(error.near)
-    headers = {"Retry-After": "5"} if error.status in (429, 503) else None
+    headers = {"Retry-After": RETRY_AFTER} if error.status in TRY_AGAIN else None
     return problem(error.status, str(error), title=error.title, headers=headers, **more)
 
 

@@ -7,6 +7,7 @@ from starlette.requests import Request
 
 from app.http.answers import Answers
 from app.http.metrics import Counters
+from app.http.turns import Turns
 from app.services.preflight_warm import WarmPool
 from app.services.run_worker import RunWorker
 from app.settings import Settings
@@ -14,13 +15,15 @@ from app.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What one application holds: settings, rendered answers, counters, runs, loaded releases."""
+    """What one application holds: settings, answers, counters, runs, loaded releases, queues."""
 
     settings: Settings
     answers: Answers
     counters: Counters
     runs: RunWorker
     preflight: WarmPool
+    pages: Turns
+    logs: Turns
 
 
 def state_of(request: Request) -> State:

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 AT_ONCE = 2
 _NEW = timedelta(minutes=1)
 """A row is stored a moment before its events begin."""
+_NICE = 10
 _TRIES, _LONGEST_PAUSE = 12, 30.0
 _at_hand: set[str] = set()
 """The runs that this process has taken and not yet finished."""
@@ -38,7 +39,7 @@ class RunWorker:
 
     def __init__(self, settings: Settings, at_once: int = AT_ONCE) -> None:
         self._settings = settings
-        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="run")
+        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="run", initializer=_give_way)
         self._cancel = threading.Event()
         self._mine: set[str] = set()
 
@@ -151,6 +152,15 @@ class RunWorker:
             db.merge(row)
             touch(db, catalog=False)
         say(path, "done", row.reason or row.outcome or "")
+
+
+def _give_way() -> None:
+    """What this thread starts runs at low priority, where a thread has one (Linux).
+
+    Readers wait for pages, and nobody waits for a run to the second.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 def end_forgotten(settings: Settings) -> int:

@@ -1,7 +1,6 @@
 """What fits while somebody types, as a piece of a page: for the one box and the box in the bar."""
 
 from fastapi import APIRouter, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
 from app.db import session
@@ -23,7 +22,8 @@ async def hits(request: Request) -> Response:
     async with read_form(request, *_FIELDS, most=_MOST, advice=_ADVICE) as form:
         field = next((name for name in _FIELDS if form.get(name)), "text")
         text = text_field(form, field)
-    html = await run_in_threadpool(_answer, text, field, state_of(request).settings)
+    state = state_of(request)
+    html = await state.pages.run(_answer, text, field, state.settings)
     return HTMLResponse(html, headers={"Cache-Control": "no-store"})
 
 
