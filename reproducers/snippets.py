@@ -96,13 +96,24 @@ def example(
         snippets: curated code by its heading.
         names: makes afresh what the example uses without defining it.
         error: class of the error on the page.
-        text: what its message contains.
+        text: what its message contains; empty for an error without words.
     """
-    for section, expected in ((BROKEN, f"{error.__name__}: ...{text}..."), (FIXED, "returns")):
+    for section, expected in ((BROKEN, worded(error, text)), (FIXED, "returns")):
         got = outcome(partial(execute, snippets, section, **names()))
-        wanted = got.startswith(f"{error.__name__}: ") and text in got
+        wanted = is_error(got, error, text)
         ok = wanted if section == BROKEN else got == "returns"
         subject.claim(section, "as printed", expected, got, ok=ok)
+
+
+def worded(error: type[BaseException], text: str) -> str:
+    """An error as an outcome tells it, `...` standing for what varies."""
+    return f"{error.__name__}: ...{text}..." if text else f"{error.__name__}: "
+
+
+def is_error(said: str, error: type[BaseException], text: str) -> bool:
+    """Whether an outcome is this error; without text only an error that says nothing is."""
+    start = f"{error.__name__}: "
+    return said.startswith(start) and text in said if text else said == start
 
 
 def outcome(call: Callable[[], Any]) -> str:

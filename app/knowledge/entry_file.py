@@ -39,7 +39,10 @@ class EntryFacts(BaseModel):
     package: str = Field(min_length=1)
     error_class: str = Field(min_length=1)
     error_type: str
-    message: str = Field(min_length=1)
+    message: str = ""
+    """The template; empty only where the source has no words: then the condition stands in."""
+    condition: str = ""
+    """What stands in for words that are not there, see `app.scanner.identity`."""
     aliases: list[str] = []
     severity: str
     family: str | None = None
@@ -145,6 +148,9 @@ def _facts(file: SectionedFile) -> EntryFacts:
     ):
         if value not in allowed:
             raise file.bad(_line_of(file, key), f"{key} {value!r} is none of {', '.join(allowed)}")
+    if bool(facts.message) == bool(facts.condition):
+        said = "give the message, or the condition (`assert n == m`) of an error without words"
+        raise file.bad(_line_of(file, "message"), said)
     if facts.places and not facts.raised_by and facts.error_type != "silent":
         said = "places stand only where raised_by is given, or where nothing is raised (silent)"
         raise file.bad(_line_of(file, "places"), said)

@@ -59,7 +59,8 @@ def load_curated(db: Session, folder: Path = ERRORS_DIR, *, force: bool = False)
 
 def curated_id(file: EntryFile) -> str:
     """The computed id of the entry a file describes."""
-    return entry_id(file.facts.package, file.facts.error_class, file.facts.message)
+    facts = file.facts
+    return entry_id(facts.package, facts.error_class, facts.message, condition=facts.condition)
 
 
 def current_id(db: Session, wanted: str) -> str:
@@ -110,6 +111,7 @@ def _store(db: Session, file: EntryFile, current: str) -> None:
         error_class=facts.error_class,
         error_type=facts.error_type,
         template=facts.message,
+        condition=facts.condition,
         pattern=_pattern(file),
     )
     entry.slug = file.slug
@@ -138,8 +140,8 @@ def _drop_orphans(db: Session) -> None:
 
 def _pattern(file: EntryFile) -> str:
     """The regex of an entry's message: the file's own, or the one its template makes."""
-    if file.facts.match:
-        return file.facts.match
+    if file.facts.match or not file.facts.message:
+        return file.facts.match or ""
     try:
         return pattern(parse(file.facts.message))
     except ValueError as e:

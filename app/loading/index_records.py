@@ -247,6 +247,7 @@ def _curated(file: EntryFile, entry_id: str) -> TemplateRecord:
         error_class=facts.error_class,
         kind=kinds.get(facts.error_type, facts.error_type),
         template=facts.message,
+        condition=facts.condition,
         parts=parts,
         holes=holes,
         level="error" if facts.error_type == "log" else "",

@@ -22,6 +22,8 @@ from app.scanner.records import ScannedSite
 from app.scanner.sites import read_file
 from app.wheels import Wheel
 
+NO_WORDS: Final = "(?:)"
+"""The pattern of a message that is empty."""
 _MOST_TRIED: Final = 2
 """If the two nearest releases with today's wording do not lead to an older one, none does."""
 
@@ -44,6 +46,13 @@ class Wording:
     error_class: str
     template: str
     pattern: str
+    condition: str = ""
+    """Stands in for a message without words: of an `assert` of nothing but its check."""
+
+    def __post_init__(self) -> None:
+        """The text of an error without words is empty."""
+        if self.condition and not self.template:
+            self.pattern = NO_WORDS
 
 
 def places_in(wheel: Wheel, wording: Wording, others: Iterable[Wheel] = ()) -> Places:

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, or_, select
 from app.exceptions import NotFoundError
 from app.knowledge.entry_file import EntryFile
 from app.models import Alias, Entry, Explanation, Release, Site
-from app.runs.places import Places, Wording, functions_in, places_in
+from app.runs.places import NO_WORDS, Places, Wording, functions_in, places_in
 from app.runs.reference_places import reference_places
 from app.runs.requests import place_values, release_request, site_values
 from app.runs.subjects import REFERENCE
@@ -61,7 +61,7 @@ def runnable(db: Session, entry: Entry) -> Runnable:
         slug=entry.slug,
         package=entry.package,
         error_type=entry.error_type,
-        wording=Wording(entry.error_class, entry.template, entry.pattern),
+        wording=Wording(entry.error_class, entry.template, entry.pattern, entry.condition),
         places=tuple(text.facts.places) if text else (),
         snippets=text.snippets() if text else {},
         scanned=_scanned(db, entry),
@@ -87,7 +87,10 @@ def _scanned(db: Session, entry: Entry) -> dict[str, Places]:
     for version, here in sites.items():
         first = next((s for s in here if s.entry_id == entry.id), here[0])  # today's own wording
         same = [s for s in here if s.entry_id == first.entry_id]
-        pattern = entries[first.entry_id].pattern if first.entry_id in entries else ""
+        known = entries.get(first.entry_id)
+        pattern = known.pattern if known else ""
+        if known and known.condition and not known.template:
+            pattern = NO_WORDS
         if pattern:
             values = site_values(same)
             found[version] = Places(first.error_class, first.template, pattern, values)
@@ -133,7 +136,7 @@ def plan(
         said = (
             f"it has no {' and no '.join(p.rpartition('::')[2] for p in entry.places)}"
             if entry.places
-            else f"none of its code says {entry.wording.template!r}"
+            else f"none of its code says {entry.wording.template or entry.wording.condition!r}"
         )
         raise NoSiteError(f"{subject} does not have this error: {said}.")
     return release_request(

@@ -6,7 +6,7 @@ as unpacking the wheel once. What is found is exactly what a scan would find.
 
 import re
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from app.scanner.finish import Finisher
 from app.scanner.identity import bare_class
@@ -29,6 +29,10 @@ class HasTemplate(Protocol):
     error_class: str
     template: str
 
+    @property
+    def condition(self) -> str:
+        """Stands in for a template that has no words of its own; empty if it has."""
+
 
 Wanted = str | HasTemplate
 """A template, or an entry (its class has to agree as well)."""
@@ -49,7 +53,7 @@ def locate(wheel: Wheel, wanted: Wanted | Iterable[Wanted]) -> list[ScannedSite]
     keys = {_key(item) for item in items}  # type: ignore[arg-type]  # narrowed above
     names = [n for n in wheel.names() if n.endswith(".py")]
     library = Library(names, wheel.read)
-    words = [_words(text) for text, _ in keys]
+    words = [_words(key) for key in keys]
     facts = package_facts(wheel.package)
     finish = Finisher(wheel.package)
     found: list[ScannedSite] = []
@@ -64,18 +68,29 @@ def locate(wheel: Wheel, wanted: Wanted | Iterable[Wanted]) -> list[ScannedSite]
     return found
 
 
-def _key(item: Wanted) -> tuple[str, str]:
+class _Key(NamedTuple):
+    """What a site is compared by."""
+
+    words: str
+    error_class: str
+    """Empty if any will do."""
+    condition: str
+    """Empty where the message has words."""
+
+
+def _key(item: Wanted) -> _Key:
     if isinstance(item, str):
-        return skeleton(item), ""
-    return skeleton(item.template), bare_class(item.error_class)
+        return _Key(skeleton(item), "", "")
+    return _Key(skeleton(item.template), bare_class(item.error_class), item.condition)
 
 
-def _wanted(site: ScannedSite, keys: set[tuple[str, str]]) -> bool:
-    return (site.words, "") in keys or (site.words, site.error_class) in keys
+def _wanted(site: ScannedSite, keys: set[_Key]) -> bool:
+    own = _Key(site.words, site.error_class, site.condition)
+    return own in keys or own._replace(error_class="") in keys
 
 
-def _words(text: str) -> list[bytes]:
+def _words(key: _Key) -> list[bytes]:
     """The longest words of a message: whatever way it is split over lines, these stay whole."""
-    literal = " ".join(p for p in parse(text) if isinstance(p, str))
-    words = sorted(set(_WORD.findall(literal)), key=len, reverse=True)
+    text = key.condition or " ".join(p for p in parse(key.words) if isinstance(p, str))
+    words = sorted(set(_WORD.findall(text)), key=len, reverse=True)
     return [w.encode() for w in words[:_MOST_WORDS]]

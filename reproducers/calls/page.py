@@ -11,8 +11,10 @@ from reproducers.snippets import (
     Arguments,
     define,
     example,
+    is_error,
     judge,
     outcome,
+    worded,
 )
 from reproducers.upstream.plain import plain
 from reproducers.upstream.subject import Subject
@@ -39,7 +41,7 @@ def hold_page(
         call: the engine's real call.
         cases: what is tried, by a name a reader understands; good and bad input.
         error: class of the entry's error.
-        text: what its message contains.
+        text: what its message contains; empty for an error without words.
         rescued: arguments with which the call raises this error, and what `guarded(call, *them)`
             gives instead; an exception class and message as text if it raises another.
         passed_on: arguments with which the call raises something else, which `guarded` lets
@@ -55,8 +57,8 @@ def hold_page(
     guarded = define(snippets, TRY_AND_EXCEPT)
     arguments, wanted = rescued
     got = outcome(lambda: call(*arguments))
-    raises = got.startswith(f"{error.__name__}: ") and text in got
-    subject.claim(TRY_AND_EXCEPT, "the call alone", f"{error.__name__}: ...{text}...", got, raises)
+    raises = is_error(got, error, text)
+    subject.claim(TRY_AND_EXCEPT, "the call alone", worded(error, text), got, raises)
     found: list[Any] = []
     got = outcome(lambda: found.append(seen(guarded(call, *arguments))))
     result = plain(found[0]) if found else got
@@ -68,7 +70,7 @@ def hold_page(
         fails, given = call, passed_on
     alone = outcome(lambda: fails(*given))
     through = outcome(lambda: guarded(fails, *given))
-    kept = alone == through != "returns" and text not in alone
+    kept = alone == through != "returns" and not is_error(alone, error, text)
     subject.claim(TRY_AND_EXCEPT, "another error", f"passes through: {alone}", through, ok=kept)
 
     example(subject, snippets, lambda: dict(names), error, text)

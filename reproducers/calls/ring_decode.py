@@ -60,7 +60,10 @@ class FoldKernel:
 
 
 def ring_decode(subject: Subject) -> Callable[..., Any]:
-    """`verify(cache_len=16, nk=2, raw=True, mode="both")`: outputs [tokens, HV, V] of a request."""
+    """`verify(cache_len=16, nk=2, raw=True, mode="both", rows=None)`: outputs [tokens, HV, V].
+
+    The one request's, from rings of `rows` rows, `cache_len` of them if that is None.
+    """
     arithmetic(subject)
     folder = "sglang.kernels.ops.attention"
     module = subject.load(
@@ -74,8 +77,15 @@ def ring_decode(subject: Subject) -> Callable[..., Any]:
             subject.substitute(module, f"gdn_replayssm_{name}_kernel", new, why=why)
     inputs = tokens(subject)
 
-    def verify(cache_len: int = LENGTH, nk: int = 2, raw: bool = True, mode: str = "both") -> Any:  # noqa: FBT001, FBT002  # one call of few options
-        given = inputs | rings(subject, cache_len) | {"max_cache_len": cache_len, "nk": nk}
+    def verify(
+        cache_len: int = LENGTH,
+        nk: int = 2,
+        raw: bool = True,  # noqa: FBT001, FBT002  # one call of few options
+        mode: str = "both",
+        rows: int | None = None,
+    ) -> Any:
+        made = rings(subject, cache_len if rows is None else rows)
+        given = inputs | made | {"max_cache_len": cache_len, "nk": nk}
         if not raw:
             given |= dict.fromkeys(("rawv_cache", "rawk_cache", "beta_cache"))
         if "replay_indices" in inspect.signature(module.gdn_replayssm_spec_decode).parameters:

@@ -43,6 +43,7 @@ def test_every_section_of_a_good_file_arrives(tmp_path: Path) -> None:
         ('tags = ["rows"]', "tags = [rows]", 9, "not TOML"),
         ('tags = ["rows"]', 'places = ["a::b"]', 9, "places stand only where raised_by"),
         ('tags = ["rows"]', 'match = "("', 9, "match is no regular expression"),
+        ('tags = ["rows"]', 'condition = "assert a"', 5, "give the message, or the condition"),
         ("## Why\n", "## Reason\n", 41, "unknown heading 'Reason'"),
         ("## Why\n", "## Solutions\n", 41, "'Solutions' stands twice or after 'Not this if'"),
         ("## Not this if\n\n- the message speaks of *columns*.\n- the table is empty.\n\n", "",

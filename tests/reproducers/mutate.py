@@ -62,9 +62,9 @@ def with_other_words(source: str, statement: ast.stmt) -> str:
             words = f"'altered ' + str({ast.get_source_segment(source, call.args[0])})"
             arguments = ", ".join([words, *map(str, others)])
             return f"raise {name}({arguments})" + (f" from {cause}" if cause else "")
-    if isinstance(statement, ast.Assert) and statement.msg is not None:
+    if isinstance(statement, ast.Assert):
         test = ast.get_source_segment(source, statement.test)
-        said = ast.get_source_segment(source, statement.msg)
+        said = ast.get_source_segment(source, statement.msg) if statement.msg else "''"
         return f"assert ({test}), 'altered ' + str({said})"
     raise LookupError(f"no message in {ast.unparse(statement)}")
 

@@ -127,7 +127,9 @@ def runnable_of(slug: str) -> Runnable:
         slug=slug,
         package=facts.package,
         error_type=facts.error_type,
-        wording=Wording(facts.error_class, facts.message, pattern(parse(facts.message))),
+        wording=Wording(
+            facts.error_class, facts.message, pattern(parse(facts.message)), facts.condition
+        ),
         places=tuple(facts.places),
         snippets=file.snippets(),
     )

@@ -1,5 +1,6 @@
 """Where an entry is in a release, also where that release words it otherwise."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,14 @@ def test_the_place_and_the_guards_own_line_are_read_out_of_the_wheel(tmp_path: P
         {"file": "toy/args.py", "function": "Args.check", "line": 5, "guardLines": [4]},
     )
     assert found.template.endswith("got {self.topk}")
+
+
+def test_an_error_without_words_has_its_place_and_an_empty_message(tmp_path: Path) -> None:
+    bare = wheel(tmp_path, "1.0", {"toy/f.py": "def f(a, b):\n    assert a == b\n"})
+    found = places_in(bare, Wording("AssertionError", "", "", "assert a == b"))
+    assert [(s["line"], s["guardLines"]) for s in found.sites] == [(2, [2])]
+    assert (found.template, re.fullmatch(found.pattern, "")) != ("", None)
+    assert re.fullmatch(found.pattern, "words") is None
 
 
 def test_an_older_wording_is_found_through_a_neighbour(tmp_path: Path) -> None:

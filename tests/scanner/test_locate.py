@@ -70,6 +70,23 @@ def test_an_entry_is_found_with_its_class(wheel: Wheel) -> None:
     assert [s.line for s in locate(wheel, [entry, "limit is needed"])] == [11, 9, 13, 11]
 
 
+def test_an_assertion_without_words_is_found_by_its_condition(tmp_path: Path) -> None:
+    source = "def f(a, b):\n    assert a.rows == b\n    assert a.rows  ==  b, 'rows'\n"
+    wheel = open_wheel(make_wheel(tmp_path, {"toy/f.py": source}, package="toy", version="1.0"))
+    entry = Entry(
+        id="x",
+        package="toy",
+        error_class="AssertionError",
+        error_type="assertion",
+        template="",
+        pattern="",
+        condition="assert a.rows == b",
+    )
+    assert [s.line for s in locate(wheel, entry)] == [2]
+    entry.condition = "assert a.rows == c"
+    assert locate(wheel, entry) == []
+
+
 def test_what_is_located_is_what_a_scan_finds(wheel: Wheel) -> None:
     scanned = [s for s in scan_wheel(wheel).sites if s.template.startswith("needs")]
     unclassified = [replace(site, family=None) for site in scanned]
