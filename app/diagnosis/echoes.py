@@ -36,6 +36,11 @@ _TABLE: Final[tuple[tuple[str, Kind, str], ...]] = (
         "this rank reached the barrier and another one did not",
     ),
     (
+        r"[Rr]anks? (?P<faulty>\d+(?:, \d+)*) failed to pass monitoredBarrier",
+        "healthy-rank",
+        "this rank reached the barrier and another one did not",
+    ),
+    (
         r"monitoredBarrier|[Tt]imed out (?:after \w+ )?waiting (?:for|at) .{0,40}barrier",
         "healthy-rank",
         "this rank reached the barrier and another one did not",

@@ -18,15 +18,18 @@ _COMMAND: Final = lazy(
     r"|sglang\.bench_\w{1,30})(?P<rest>\s[^\n]{0,8000})"
 )
 _FLAG: Final = lazy(
-    r"(?<!\S)--(?P<name>[A-Za-z][\w-]{0,60})(?:(?:=|\s{1,3})(?P<value>(?!--)[^\s]{1,300}))?"
+    r"(?<!\S)--(?P<name>[A-Za-z][\w-]{0,60})"
+    r"(?:(?:=|\s{1,3})(?P<value>(?!--)(?:\d{1,6}(?: \d{1,6}){1,100}(?!\S)|[^\s]{1,300})))?"
 )
 _ENVIRONMENT: Final = lazy(
     r"\b(?P<name>(?:SGLANG|SGL|CUDA|NCCL|PYTORCH|VLLM|FLASHINFER"
     r"|HF)_[A-Z0-9_]{2,60})=(?P<value>\S{1,120})"
 )
+_SIZE: Final = lazy(r"\d{1,9}")
 _SERVER_ARGS: Final = lazy(r"\b(?:server_args=|ServerArgs\()")
 _ARGUMENT: Final = lazy(
-    r"\b(?P<name>[a-z][a-z0-9_]{1,60})=(?P<value>'[^'\n]{0,300}'|[^,()\s]{1,120})"
+    r"\b(?P<name>[a-z][a-z0-9_]{1,60})="
+    r"(?P<value>'[^'\n]{0,300}'|\[[\d, ]{0,2000}\]|[^,()\s]{1,120})"
 )
 ALIASES: Final = {
     "tp": "tp_size", "tensor_parallel_size": "tp_size", "dp": "dp_size",
@@ -89,6 +92,10 @@ class Facts:
                 return found
         return None
 
+    def sizes(self, name: str) -> list[int]:
+        """A fact that lists sizes, such as the batch sizes of the graphs; empty if not said."""
+        return [int(n) for n in _SIZE().findall(str(self.values.get(name, "")))]
+
     def stage_before(self, line: int) -> str:
         """The stage of the start that was announced last before a line; empty for none."""
         return next((stage for at, stage in reversed(self.stages) if at < line), "")
@@ -150,7 +157,4 @@ def _log_facts(facts: Facts, text: str) -> None:
         m = pattern().search(text)
         if m is None:
             continue
-        if name == "cuda_graph_bs":
-            facts.values[name] = [int(n) for n in m[1].split(",") if n.strip()]
-        else:
-            facts.values[name] = value(m[1])
+        facts.values[name] = value(m[1])

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, Final
 
+from app.diagnosis import alike
 from app.diagnosis.advice import exclusions, fixes_for, phase_hint
 from app.diagnosis.case import Case
 from app.diagnosis.causes import Draft, Group
@@ -11,6 +12,7 @@ from app.diagnosis.evidence import evidence_of
 from app.diagnosis.fit import value, weight
 from app.diagnosis.index import TemplateRecord
 from app.diagnosis.judging import bare
+from app.diagnosis.matches import Match
 from app.diagnosis.phases import phase_of
 from app.diagnosis.places import ENGINES, canonical, leaf
 from app.diagnosis.remarks import on_arguments, on_late_fault, on_sizes, params_of
@@ -31,7 +33,7 @@ def brief(group: Group, case: Case) -> Finding:
     draft = group.first
     match = draft.match
     record = match.record if match else None
-    explained = _explained(record, case)
+    explained = _explained(match, case)
     lines = [d.unit for d in group.drafts]
     return Finding(
         entry_id=explained.entry_id if explained else None,
@@ -62,7 +64,7 @@ def finding_of(group: Group, case: Case) -> Finding:
     draft = group.first
     unit, match = draft.unit, draft.match
     record = match.record if match else None
-    explained = _explained(record, case)
+    explained = _explained(match, case)
     frame = _frame(draft, case)
     phase = phase_of(unit, case.facts, (d.unit.message[:_LONGEST] for d in draft.chain))
     params = params_of(draft, case)
@@ -154,7 +156,9 @@ def _site(draft: Draft, case: Case, *, history: bool = True) -> CatalogSite | No
     frame = raised.frames[-1] if raised and raised.frames else None
     seen = Seen(canonical(frame.file)[1], leaf(frame.function), frame.line) if frame else Seen()
     index, record = case.matcher.index, match.record
-    later = case.matcher.later(draft.unit, record) if history and gone(index, record) else None
+    later = (
+        alike.later(case.matcher, draft.unit, record) if history and gone(index, record) else None
+    )
     return site_of(index, record, case.origin.number, seen, later)
 
 
@@ -183,8 +187,11 @@ def _occurrences(group: Group) -> list[Occurrence]:
     ]
 
 
-def _explained(record: TemplateRecord | None, case: Case) -> TemplateRecord | None:
+def _explained(match: Match | None, case: Case) -> TemplateRecord | None:
     """The entry that a wording belongs to: what later releases say instead, if they do."""
+    record = match.record if match else None
+    if match and match.explainer:
+        return match.explainer
     if record is None or not record.becomes:
         return record
     after = case.matcher.index.by_id(record.becomes)

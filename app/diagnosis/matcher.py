@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from app.diagnosis.alike import cut_off, older
 from app.diagnosis.engines import Origin, allowed
 from app.diagnosis.exits import ENTRIES, FAULTS
 from app.diagnosis.fit import fit, fit_squeezed, value, weight
@@ -27,7 +28,6 @@ from app.diagnosis.literals import Literals, Scanner
 from app.diagnosis.matches import Match, placed_match, values_of
 from app.diagnosis.patterns import lazy
 from app.diagnosis.places import PYTHON, Places, leaf
-from app.diagnosis.sites import newest_of
 from app.diagnosis.streams import Stream
 from app.diagnosis.tracebacks import FAULT
 from app.diagnosis.units import Unit
@@ -36,10 +36,6 @@ _ALTERNATIVE: Final = lazy(r"_\d$")
 
 _INNERMOST: Final = 140.0
 """What it weighs that a message tells the cause of the one around it."""
-_LONGEST_ALIKE: Final = 4_000
-_LEAST_ALIKE: Final = 14
-"""Letters and digits of fixed text that two wordings of one message share."""
-_SHARE_ALIKE: Final = 0.4
 
 
 class Matcher:
@@ -134,46 +130,24 @@ class Matcher:
         if found is None and unit.error_class == FAULT:
             found = self._signal(unit)
         if unit.kind != "said" and not _certain(unit, found):
-            other = self._by_opening(unit, origin)
+            other = cut_off(self.index, unit, origin)
             if other and (found is None or not found.opens or other.score > found.score):
                 found = other
+        if found is None and unit.kind == "said" and unit.error_class is None:
+            found = older(self, unit, origin)
         return found
 
-    def later(self, unit: Unit, record: TemplateRecord) -> TemplateRecord | None:
-        """What a newer release than the record's last says in its place, if a message fits both.
-
-        Args:
-            unit: the message.
-            record: its template.
-        """
-        text = unit.message[:_LONGEST_ALIKE]
-        if weight(record.parts) < _LEAST_ALIKE:
-            return None
-        numbers = set(self.index.by_opening(text))
+    def scan(self, text: str) -> set[int]:
+        """Records, a fixed string of which stands in a text."""
+        numbers: set[int] = set()
         for hit in self._scanner.scan(text.encode("utf-8", "replace")):
             numbers.update(self.index.posting(hit.literal))
-        best, least = None, (newest_of(record), 0)
-        for number in numbers:
-            other = self.index.record(number)
-            same = bare(other.error_class) == bare(record.error_class)
-            if other.package != record.package or not same or other.raised_by:
-                continue
-            got = fit(other.parts, text)
-            enough = max(_LEAST_ALIKE, weight(other.parts) * _SHARE_ALIKE)
-            if got is None or not got.opens or got.weight < enough:
-                continue
-            if (newest_of(other), got.weight) > least and newest_of(other) > newest_of(record):
-                best, least = other, (newest_of(other), got.weight)
-        return best
+        return numbers
 
     def _wrapped(self, unit: Unit) -> set[int]:
         """Records found when a wrapped message is put on one line again."""
         texts = [line.text for line in unit.lines]
-        numbers: set[int] = set()
-        for joined in ("".join(texts), " ".join(t.strip() for t in texts)):
-            for hit in self._scanner.scan(joined.encode("utf-8", "replace")):
-                numbers.update(self.index.posting(hit.literal))
-        return numbers
+        return self.scan("".join(texts)) | self.scan(" ".join(t.strip() for t in texts))
 
     def _pick(
         self, unit: Unit, numbers: Iterable[int], origin: Origin, *, squeezed: bool
@@ -190,6 +164,8 @@ class Matcher:
             )
             if match is None:
                 continue
+            if best:
+                _explain(best, match)
             if best and {best.record.package, match.record.package} != {match.record.package}:
                 # the engine's own entry of a library's error knows what the library's entry knows
                 for one, other in ((match, best), (best, match)):
@@ -293,30 +269,16 @@ class Matcher:
             whole=True, opens=True, placed=False,
         )  # fmt: skip
 
-    def _by_opening(self, unit: Unit, origin: Origin) -> Match | None:
-        """A message that is cut off, or that another release words a little differently."""
-        best: Match | None = None
-        small = unit.text.lower()
-        for number in self.index.by_opening(unit.text[unit.begin : unit.end]):
-            record = self.index.record(number)
-            if not allowed(unit, record, origin.engine) or record.raised_by:
-                continue
-            parts = [p.lower() for p in record.parts]
-            got = fit(parts, small, begin=unit.begin, end=len(small))
-            if got is None and "\n" in small:
-                got = fit_squeezed(parts, small, begin=unit.begin)
-            if got is None or not got.opens or (record.pattern and got.whole):
-                continue
-            score = judge(unit, record, got, origin.number)
-            if score is None:
-                continue
-            values = values_of(record, got, unit.text)
-            if best is None or score > best.score:
-                best = Match(
-                    unit, record, number, values, (got.start, got.end), score,
-                    whole=False, opens=True, placed=placed(unit, record),
-                )  # fmt: skip
-        return best
+
+def _explain(one: Match, other: Match) -> None:
+    """Let a library's explained entry speak for an engine's that only passes its message on."""
+    for own, theirs in ((one, other), (other, one)):
+        record = theirs.explainer or theirs.record
+        silent = not own.record.slug and not own.record.raised_by
+        if record.slug and record.pattern and record.package != PYTHON and silent:
+            a, b = theirs.span
+            if weight([theirs.unit.text[a:b]]) > 2 * weight(own.record.parts):
+                own.explainer = record
 
 
 def _certain(unit: Unit, found: Match | None) -> bool:

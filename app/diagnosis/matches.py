@@ -25,6 +25,8 @@ class Match:
     opens: bool
     placed: bool
     """The traceback ends in the file and function of one of the template's places."""
+    explainer: TemplateRecord | None = None
+    """The explained entry of the library whose message this one passes on."""
 
 
 def placed_match(

@@ -116,7 +116,7 @@ def _is(flag: str, names: tuple[str, ...]) -> bool:
 def explain(n: int, terms: list[Term], facts: Facts) -> list[str]:
     """Ways to make a number of known quantities, the plainest first; at most three."""
     ways = [f"{t.name} ({t.where})" for t in terms if t.value == n and t.value > 1]
-    graphs = facts.values.get("cuda_graph_bs") or GRAPH_SIZES
+    graphs = facts.sizes("cuda_graph_bs") or GRAPH_SIZES
     for i, s in enumerate(terms):
         ways += [
             f"{t.value} {t.name} x {s.value} {s.name} ({t.where}, {s.where})"
@@ -207,7 +207,7 @@ def _offset(a: int, b: int, terms: list[Term], reading: Reading) -> None:
 def _padded(a: int, b: int, terms: list[Term], facts: Facts, reading: Reading) -> bool:
     """Both sizes hold one quantity for each request, one of them for a padded batch."""
     low, high = min(a, b), max(a, b)
-    graphs = set(facts.values.get("cuda_graph_bs") or GRAPH_SIZES)
+    graphs = set(facts.sizes("cuda_graph_bs") or GRAPH_SIZES)
     running = next((t.value for t in terms if t.name == "running requests"), None)
     ways = []
     for t in terms:
@@ -235,7 +235,7 @@ def _padded(a: int, b: int, terms: list[Term], facts: Facts, reading: Reading) -
 def _ratio(a: int, b: int, facts: Facts, reading: Reading) -> None:
     """Only the numbers themselves: padded against real, or several tokens a request against one."""
     low, high = min(a, b), max(a, b)
-    graphs = set(facts.values.get("cuda_graph_bs") or GRAPH_SIZES)
+    graphs = set(facts.sizes("cuda_graph_bs") or GRAPH_SIZES)
     if high % low == 0 and high // low <= _MOST_TOKENS:
         per = high // low
         reading.params |= {"batch_size": low, "num_tokens_per_bs": per}

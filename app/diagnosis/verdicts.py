@@ -13,7 +13,7 @@ from app.diagnosis.places import ENGINES, canonical
 from app.diagnosis.raised import Raised
 from app.diagnosis.result import Diagnosis, Evidence, Finding
 
-_EXPLAINS_ITSELF: Final = frozenset({9})
+_EXPLAINS_ITSELF: Final = frozenset({7, 9, 11})
 """Signals that nothing in the process could have reported: the signal is the finding."""
 COMMAND: Final = "The launch command: it says which sizes and backends were asked for."
 FIRST_TRACEBACK: Final = (
