@@ -14,6 +14,7 @@ from typing import Any, Final
 from sqlmodel import Session, col, func, select
 
 from app.db import session
+from app.loading.one_scan import my_turn
 from app.loading.releases import STATUSES, load_release
 from app.loading.remembered import remember
 from app.models import Change, Release
@@ -36,7 +37,7 @@ def scan_into_catalog(
     again: bool = False,
     begun: Scan | None = None,
 ) -> dict[str, Any]:
-    """Scan a wheel and store it.
+    """Scan a wheel and store it; if that is being done already, wait for it and give its result.
 
     Args:
         wheel: the opened wheel.
@@ -52,15 +53,32 @@ def scan_into_catalog(
         UnavailableError: the database or the disk cannot be written; nothing was stored.
     """
     tell = on_progress or (lambda _share, _what: None)
-    if not again:
-        with session(settings) as db:
-            known = _stored(db, wheel)
-            if known is not None:
-                if begun is not None:
-                    begun.cancel()
-                remember(settings, wheel.package, wheel.version, wheel.path)
-                tell(1.0, "already in the catalog")
-                return known
+    earlier: list[dict[str, Any] | None] = []
+
+    def waiting() -> None:
+        nonlocal begun
+        if begun is not None:
+            begun.cancel()
+            begun = None
+        if not earlier:
+            with session(settings) as db:
+                earlier.append(_stored(db, wheel))
+        tell(0.0, "another process is scanning it already, waiting for its result")
+
+    with my_turn(settings, wheel.package, wheel.version, waiting) as waited:
+        if waited or not again:
+            with session(settings) as db:
+                known = _stored(db, wheel)
+                if known is not None and not (again and known in earlier):
+                    if begun is not None:
+                        begun.cancel()
+                    remember(settings, wheel.package, wheel.version, wheel.path)
+                    tell(1.0, "in the catalog now" if waited else "already in the catalog")
+                    return known
+        return _scan(wheel, settings, tell, begun)
+
+
+def _scan(wheel: Wheel, settings: Settings, tell: Progress, begun: Scan | None) -> dict[str, Any]:
     with collector_off():
         scanned = (begun or begin_scan(wheel, settings)).finish(
             lambda done, total: tell(_READING * done / max(total, 1), "reading")

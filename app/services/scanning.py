@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from sqlmodel import select
 
 from app.db import session
 from app.diagnosis.catalog import fresh
+from app.loading.one_scan import only_one
 from app.models import Release
 from app.services.indexing import child_environment, end_child, index_command, low_priority
 from app.settings import Settings
@@ -117,8 +118,7 @@ class BackgroundScan:
 
     def _follow(self, release: str) -> None:
         path = _status_path(self._settings)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _only_one(path.with_suffix(".lock")) as mine:
+        with only_one(path.with_suffix(".lock")) as mine:
             if not mine:
                 return
             last = ""
@@ -175,20 +175,3 @@ def _status_path(settings: Settings) -> Path:
 
 def _scan_command(release: str) -> list[str]:
     return low_priority([sys.executable, "-u", "-m", "app.cli", "scan", release])
-
-
-@contextlib.contextmanager
-def _only_one(path: Path) -> Iterator[bool]:
-    """True for the one process that holds the lock, False for others."""
-    try:
-        import fcntl  # noqa: PLC0415  # not on every platform
-    except ImportError:
-        yield True
-        return
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        yield True
