@@ -34,6 +34,18 @@ def carried_out(snippets: Mapping[str, str], title: str, **names: Any) -> dict[s
     return execute(snippets, f"{SOLUTIONS}: {title}", **names)
 
 
+def altered(snippets: Mapping[str, str], title: str, old: str, new: str) -> dict[str, str]:
+    """The snippets with something put otherwise in a solution's code: what it is told apart from.
+
+    Raises:
+        LookupError: the solution's code does not have `old`.
+    """
+    code = code_of(snippets, title)
+    if old not in code:
+        raise LookupError(f"the code under the solution {title!r} has no {old!r}")
+    return {**snippets, f"{SOLUTIONS}: {title}": code.replace(old, new)}
+
+
 def swapped(line: str, diff: str) -> str:
     """A launch line after a solution's change: its `-` words are gone, its `+` words are there.
 
@@ -80,6 +92,32 @@ def tried(
     else:
         ok = bool(got == expected)
     subject.claim(SOLUTIONS, f"{title}: {case}", expected, got, ok=ok)
+
+
+def tried_change(
+    subject: Subject,
+    snippets: Mapping[str, str],
+    title: str,
+    *,
+    line: str,
+    seen: Callable[[str], Any],
+    before: Any,
+    after: Any,
+) -> None:
+    """Claim what a launch line comes to before a solution's change, and after it.
+
+    Args:
+        subject: what is run on.
+        snippets: curated code by its heading.
+        title: the solution's title; its code is the change.
+        line: the line that is changed.
+        seen: starts a line and gives what is compared.
+        before: what the line comes to; see `tried`.
+        after: what the changed line comes to.
+    """
+    changed = swapped(line, code_of(snippets, title))
+    tried(subject, title, "the line before", lambda: seen(line), before)
+    tried(subject, title, "the line after", lambda: seen(changed), after)
 
 
 def _words(diff: str, sign: str) -> list[str]:

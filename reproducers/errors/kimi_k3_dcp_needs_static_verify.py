@@ -23,10 +23,14 @@ from typing import Any
 from reproducers.calls.launch import LLAMA, line_of, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
-from reproducers.snippets import outcome
+from reproducers.snippets import BROKEN, outcome
+from reproducers.solutions import tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.17,<=0.5.23"
+SET_STATIC = "Set the variable to static"
+LEAVE_OUT = "Leave the variable out"
+NO_DCP = "Run without DCP"
 KIMI_K3 = LLAMA | {
     "architectures": ["KimiK3ForConditionalGeneration"],
     "model_type": "kimi_k3",
@@ -62,10 +66,12 @@ def start(subject: Subject, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def launch(subject: Subject, line: str) -> dict[str, Any]:
-    """The same for a line that begins with the variable."""
-    word = line.lstrip("$ ").split()[0]
-    mode = {VARIABLE: word.partition("=")[2]} if word.startswith(VARIABLE) else {}
-    return resolved(subject, line, model=KIMI_K3, environment=mode)
+    """The same for a line on which the variable is set."""
+    words = [word for word in line.split() if word.startswith(VARIABLE)]
+    for word in words:
+        line = line.replace(word, "")
+    environment = dict(word.split("=") for word in words)
+    return resolved(subject, line, model=KIMI_K3, environment=environment)
 
 
 def trigger(subject: Subject) -> None:
@@ -103,6 +109,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         rescued={"speculative_algorithm": "DSPARK", "speculative_attention_mode": "decode"},
         other=DCP | {VARIABLE: "cap"},
     )
+    solutions(subject, snippets)
+
     same(subject, "static-is-the-default", outcome(partial(start, subject, DCP)), "returns")
     single = COMPACT | {"dcp_size": 1}
     same(subject, "compact-without-dcp", outcome(partial(start, subject, single)), "returns")
@@ -110,3 +118,20 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     subject.check(
         "a-misspelt-mode-is-another-error", short.startswith("ValueError: inv"), got=short
     )
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: its change goes into the page's own broken line."""
+
+    def size_of(line: str) -> list[Any]:
+        settings = launch(subject, line)
+        return [settings["dcp_size"], settings["speculative_algorithm"]]
+
+    asked = {
+        "line": snippets[BROKEN],
+        "seen": size_of,
+        "before": "ValueError: Kimi-K3 DCP + DSPARK currently requires...",
+    }
+    for title, size in ((SET_STATIC, 2), (LEAVE_OUT, 2), (NO_DCP, 1)):
+        after = [size, "DSPARK"]
+        tried_change(subject, snippets, title, **asked, after=after)

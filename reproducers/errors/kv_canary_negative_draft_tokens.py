@@ -22,9 +22,12 @@ from typing import Any
 from reproducers.calls.launch import resolved
 from reproducers.checks import same
 from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
+from reproducers.solutions import tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+POSITIVE = "Give a positive number of draft tokens"
+LEAVE_OUT = "Leave the flag out"
 NGRAM = "--device cuda --speculative-algorithm NGRAM --speculative-num-draft-tokens"
 
 
@@ -73,8 +76,27 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
 
     example(subject, snippets, lambda: {"capacities": size}, ValueError, "must be non-negative")
 
+    solutions(subject, snippets)
+
     launched = resolved(subject, f"{NGRAM} -1")["speculative_num_draft_tokens"]
     same(subject, "launch-lets-it-through", launched, -1)
     zero, none = size(0), size(None)
     same(subject, "zero-is-no-speculation", zero, none)
     same(subject, "one-is-no-more-than-none", size(1), none)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: what the canary makes of the line before it and after it."""
+
+    def entries(line: str) -> Any:
+        """Entries that eight requests write in one forward, as the line's settings have it."""
+        draft_tokens = resolved(subject, line)["speculative_num_draft_tokens"]
+        return capacities(subject, draft_tokens).per_forward_write_entry_capacity
+
+    asked = {
+        "line": f"{NGRAM} -1",
+        "seen": entries,
+        "before": "ValueError: kv-canary: speculative_num_draft_tokens must be non-negative...",
+    }
+    for title, after in ((POSITIVE, 8 * 4), (LEAVE_OUT, 8 * 12)):
+        tried_change(subject, snippets, title, **asked, after=after)

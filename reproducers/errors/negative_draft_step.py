@@ -16,12 +16,15 @@ share their randomness. So the step is checked first.
 from collections.abc import Mapping
 
 from reproducers.calls.page import hold_page
-from reproducers.calls.sampling import draw, rows
+from reproducers.calls.sampling import draw, fast_sample, rows
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.23,<=0.5.23"
 REFERENCE = True
+EACH_STEP = "Pass the index of the draft step"
+ONE_DRAW = "Leave the argument out for a single draw"
 
 
 def trigger(subject: Subject) -> None:
@@ -60,8 +63,27 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"sample": sample, "probs": probs, "seeds": seeds, "positions": positions, "step": 0},
         seen=lambda tokens: tokens.tolist(),
     )
+    solutions(subject, snippets)
+
     unseeded = sample(probs, None, None, -1)
     same(subject, "only-with-a-seed", list(unseeded.shape), [200])
     second = sample(probs, seeds, positions, 1).tolist()
     other = sum(x != y for x, y in zip(first, second, strict=True))
     subject.check("steps-differ", other > 100, got=other, expected="most of 200 tokens differ")
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the draw itself."""
+    sample, (probs, seeds, positions) = draw(subject), rows(subject, 3)
+    names = {"probs": probs, "seeds": seeds, "positions": positions, "speculative_num_steps": 3}
+
+    def tokens(code: Mapping[str, str], title: str) -> list[int]:
+        left = carried_out(code, title, fast_sample=fast_sample(subject), **names)
+        return list(left["tokens"].flatten().tolist())
+
+    first, last = (sample(probs, seeds, positions, step).tolist() for step in (0, 2))
+    tried(subject, EACH_STEP, "3 steps: the last draw", lambda: tokens(snippets, EACH_STEP), last)
+    early = altered(snippets, EACH_STEP, "range(", "range(-1, ")
+    refused = "ValueError: draft_step must be non-negative, got -1"
+    tried(subject, EACH_STEP, "a counter from -1", lambda: tokens(early, EACH_STEP), refused)
+    tried(subject, ONE_DRAW, "the draw of step 0", lambda: tokens(snippets, ONE_DRAW), first)

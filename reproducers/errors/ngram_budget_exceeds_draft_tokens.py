@@ -21,10 +21,13 @@ from typing import Any
 from reproducers.calls.launch import line_of, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
-from reproducers.snippets import outcome
+from reproducers.snippets import BROKEN, outcome
+from reproducers.solutions import tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+LOWER_BUDGET = "Lower the budget to the number in brackets, or below"
+LONGER_DRAFT = "Lengthen the draft"
 DRAFT_OF_4 = {
     "device": "cuda",
     "speculative_algorithm": "NGRAM",
@@ -79,6 +82,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         rescued={"speculative_ngram_external_sam_budget": 3},
         other=TOO_MUCH | {"speculative_ngram_external_corpus_max_tokens": 0},
     )
+    solutions(subject, snippets)
+
     equal = outcome(partial(start, subject, TOO_MUCH))
     subject.check("as-many-as-drafted-is-too-many", equal.endswith("- 1 (3)."), got=equal)
     settings = start(subject, default)
@@ -86,3 +91,20 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     same(
         subject, "checked-with-a-corpus-only", outcome(partial(start, subject, without)), "returns"
     )
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: its change goes into the page's own broken line."""
+
+    def budget_of(line: str) -> list[int]:
+        settings = resolved(subject, line)
+        names = ("speculative_ngram_external_sam_budget", "speculative_num_draft_tokens")
+        return [settings[name] for name in names]
+
+    asked = {
+        "line": snippets[BROKEN],
+        "seen": budget_of,
+        "before": "ValueError: speculative_ngram_external_sam_budget must be less than or equal...",
+    }
+    for title, after in ((LOWER_BUDGET, [3, 4]), (LONGER_DRAFT, [4, 5])):
+        tried_change(subject, snippets, title, **asked, after=after)

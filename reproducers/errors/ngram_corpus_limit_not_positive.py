@@ -20,10 +20,14 @@ from typing import Any
 from reproducers.calls.launch import line_of, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
-from reproducers.snippets import outcome
+from reproducers.snippets import BROKEN, outcome
+from reproducers.solutions import tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+NO_LIMIT = "Leave the flag out"
+POSITIVE = "Give a positive limit"
+NO_CORPUS = "Leave the corpus out"
 NGRAM = {"device": "cuda", "speculative_algorithm": "NGRAM", "speculative_num_draft_tokens": 4}
 CORPUS = NGRAM | {
     "speculative_ngram_external_corpus_path": "corpus.jsonl",
@@ -71,6 +75,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         rescued={"speculative_ngram_external_corpus_max_tokens": 10_000_000},
         other=LIMITED | {"speculative_ngram_external_sam_budget": 4},
     )
+    solutions(subject, snippets)
+
     default = start(subject, CORPUS)["speculative_ngram_external_corpus_max_tokens"]
     same(subject, "default-is-ten-million", default, 10_000_000)
     same(
@@ -78,3 +84,25 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     )
     both = outcome(partial(start, subject, NOTHING | {"speculative_ngram_external_sam_budget": 0}))
     subject.check("budget-is-checked-first", "sam-budget must be positive" in both, got=both)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: its change goes into the page's own broken line."""
+
+    def loaded(line: str) -> list[Any]:
+        """The corpus, and how many of its tokens may be loaded."""
+        settings = resolved(subject, line)
+        names = ("path", "max_tokens")
+        return [settings[f"speculative_ngram_external_corpus_{name}"] for name in names]
+
+    asked = {
+        "line": snippets[BROKEN],
+        "seen": loaded,
+        "before": "ValueError: --speculative-ngram-external-corpus-max-tokens must be positive...",
+    }
+    for title, after in (
+        (NO_LIMIT, ["corpus.jsonl", 10_000_000]),
+        (POSITIVE, ["corpus.jsonl", 100_000]),
+        (NO_CORPUS, [None, 0]),
+    ):
+        tried_change(subject, snippets, title, **asked, after=after)

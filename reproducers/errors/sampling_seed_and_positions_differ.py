@@ -13,14 +13,20 @@ trailing dimension of 1 included.
 """
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from reproducers.calls.page import hold_page
-from reproducers.calls.sampling import draw, rows
+from reproducers.calls.sampling import draw, fast_sample, rows
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.23,<=0.5.23"
 REFERENCE = True
+SAME_ROWS = "Take both from the same rows"
+REPEAT = "Repeat the seed for each beam"
+FLATTEN = "Flatten positions"
 
 
 def trigger(subject: Subject) -> None:
@@ -63,9 +69,42 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"sample": sample, "probs": probs, "seeds": seeds, "positions": positions},
         seen=lambda tokens: tokens.tolist(),
     )
+    solutions(subject, snippets)
+
     try:
         sample(probs, seeds, positions[:1])
         got = "returns"
     except ValueError as error:
         got = str(error)
     subject.check("no-broadcast", "matching shapes" in got, got=got)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the draw itself."""
+    sample, (probs, seeds, positions) = draw(subject), rows(subject, 4)
+    all_four = sample(probs, seeds, positions).tolist()
+    refused = "ValueError: sampling_seed and positions must have matching shapes..."
+
+    def selected(code: Mapping[str, str]) -> list[int]:
+        names = {"fast_sample": fast_sample(subject), "select_index": [2, 0]}
+        names |= {"probs": probs, "seeds": seeds, "positions": positions}
+        return list(carried_out(code, SAME_ROWS, **names)["tokens"].flatten().tolist())
+
+    tried(subject, SAME_ROWS, "rows 2 and 0 of 4", lambda: selected(snippets),
+          [all_four[2], all_four[0]])  # fmt: skip
+    forgotten = altered(snippets, SAME_ROWS, "positions[rows]", "positions")
+    tried(subject, SAME_ROWS, "positions not selected", lambda: selected(forgotten), refused)
+
+    def drawn(title: str | None, **names: Any) -> list[int]:
+        left = carried_out(snippets, title, **names) if title else names
+        return list(sample(probs, left["seeds"], left["positions"]).tolist())
+
+    two = {"seeds": seeds[:2], "positions": positions, "topk": 2}
+    repeated = sample(probs, seeds[:2].repeat_interleave(2), positions).tolist()
+    tall = {"seeds": seeds, "positions": positions[:, None]}
+    for title, case, names, right in (
+        (REPEAT, "2 seeds, 4 positions", two, repeated),
+        (FLATTEN, "positions [4, 1]", tall, all_four),
+    ):
+        tried(subject, title, case, partial(drawn, title, **names), right)
+        tried(subject, title, f"{case}, without it", partial(drawn, None, **names), refused)
