@@ -60,9 +60,19 @@ class FoldKernel:
 
 
 def ring_decode(subject: Subject) -> Callable[..., Any]:
-    """`verify(cache_len=16, nk=2, raw=True, mode="both", rows=None)`: outputs [tokens, HV, V].
+    """`verify(cache_len=16, nk=2, raw=True, mode="both")`: outputs [tokens, HV, V] of a request."""
+    decode, inputs = ring_call(subject)
 
-    The one request's, from rings of `rows` rows, `cache_len` of them if that is None.
+    def verify(cache_len: int = LENGTH, nk: int = 2, raw: bool = True, mode: str = "both") -> Any:  # noqa: FBT001, FBT002  # one call of few options
+        return decode(**inputs(cache_len, raw=raw), nk=nk, launch_mode=mode)
+
+    return verify
+
+
+def ring_call(subject: Subject) -> tuple[Callable[..., Any], Callable[..., dict[str, Any]]]:
+    """The wrapper `gdn_replayssm_spec_decode`, and `inputs(cache_len=16, raw=True, keys=32)`.
+
+    The inputs are all that it needs by name: three tokens of one request and its rings.
     """
     arithmetic(subject)
     folder = "sglang.kernels.ops.attention"
@@ -75,30 +85,20 @@ def ring_decode(subject: Subject) -> Callable[..., Any]:
         for name, new in (("spec_circular", CircularKernel), ("exact_fold", FoldKernel)):
             why = "a Triton kernel"
             subject.substitute(module, f"gdn_replayssm_{name}_kernel", new, why=why)
-    inputs = tokens(subject)
 
-    def verify(
-        cache_len: int = LENGTH,
-        nk: int = 2,
-        raw: bool = True,  # noqa: FBT001, FBT002  # one call of few options
-        mode: str = "both",
-        rows: int | None = None,
-    ) -> Any:
-        made = rings(subject, cache_len if rows is None else rows)
-        given = inputs | made | {"max_cache_len": cache_len, "nk": nk}
+    def inputs(cache_len: int = LENGTH, *, raw: bool = True, keys: int = KEY) -> dict[str, Any]:
+        given = tokens(subject, keys) | rings(subject, cache_len, keys)
+        given |= {"max_cache_len": cache_len, "max_spec_len": TOKENS}
         if not raw:
             given |= dict.fromkeys(("rawv_cache", "rawk_cache", "beta_cache"))
         if "replay_indices" in inspect.signature(module.gdn_replayssm_spec_decode).parameters:
             given["replay_indices"] = given["ssm_state_indices"]  # 0.5.23 on
-        out = subject.torch.zeros_like(given["v"])
-        return module.gdn_replayssm_spec_decode(
-            **given, out=out, max_spec_len=TOKENS, launch_mode=mode
-        )
+        return given | {"out": subject.torch.zeros_like(given["v"])}
 
-    return verify
+    return module.gdn_replayssm_spec_decode, inputs
 
 
-def tokens(subject: Subject) -> dict[str, Any]:
+def tokens(subject: Subject, keys: int = KEY) -> dict[str, Any]:
     """Three tokens of one request in slot 1, and the committed states of three slots."""
     torch = subject.torch
     generator = torch.Generator().manual_seed(subject.seed)
@@ -107,28 +107,28 @@ def tokens(subject: Subject) -> dict[str, Any]:
         return torch.randn(*shape, generator=generator)
 
     return {
-        "q": normal(TOKENS, HEADS, KEY),
-        "k": normal(TOKENS, HEADS, KEY),
+        "q": normal(TOKENS, HEADS, keys),
+        "k": normal(TOKENS, HEADS, keys),
         "v": normal(TOKENS, VALUE_HEADS, VALUE),
         "a": normal(TOKENS, VALUE_HEADS),
         "b": normal(TOKENS, VALUE_HEADS),
         "A_log": torch.zeros(VALUE_HEADS),
         "dt_bias": torch.zeros(VALUE_HEADS),
-        "checkpoint_state": normal(3, VALUE_HEADS, VALUE, KEY) * 0.3,
+        "checkpoint_state": normal(3, VALUE_HEADS, VALUE, keys) * 0.3,
         "query_start_loc": torch.tensor([0, TOKENS]),
         "ssm_state_indices": torch.tensor([1]),
     }
 
 
-def rings(subject: Subject, rows: int) -> dict[str, Any]:
+def rings(subject: Subject, rows: int, keys: int = KEY) -> dict[str, Any]:
     """Empty rings of three slots and their cursors."""
     torch = subject.torch
     return {
         "d_cache": torch.zeros(3, VALUE_HEADS, rows, VALUE),
-        "k_cache": torch.zeros(3, HEADS, rows, KEY),
+        "k_cache": torch.zeros(3, HEADS, rows, keys),
         "g_cache": torch.zeros(3, VALUE_HEADS, rows),
         "rawv_cache": torch.zeros(3, VALUE_HEADS, rows, VALUE),
-        "rawk_cache": torch.zeros(3, HEADS, rows, KEY),
+        "rawk_cache": torch.zeros(3, HEADS, rows, keys),
         "beta_cache": torch.zeros(3, VALUE_HEADS, rows),
         "write_pos": torch.zeros(3, dtype=torch.int32),
         "cache_base": torch.zeros(3, dtype=torch.int32),
@@ -136,12 +136,12 @@ def rings(subject: Subject, rows: int) -> dict[str, Any]:
     }
 
 
-def recurrent_error(subject: Subject, out: Any) -> float:
+def recurrent_error(subject: Subject, out: Any, keys: int = KEY) -> float:
     """Largest difference of outputs from the recurrence over the same tokens, relative."""
     from reproducers.reference.gates import naive_beta, naive_decay_gate
     from reproducers.reference.recurrent import naive_recurrent_verify
 
-    given = tokens(subject)
+    given = tokens(subject, keys)
     expected = naive_recurrent_verify(
         given["q"],
         given["k"],

@@ -21,10 +21,13 @@ from typing import Any
 from reproducers.calls.launch import line_of, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
-from reproducers.snippets import outcome
+from reproducers.snippets import BROKEN, outcome
+from reproducers.solutions import tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+SHARE = "Give the corpus a share of the draft"
+NO_CORPUS = "Leave the corpus out"
 NGRAM = {"device": "cuda", "speculative_algorithm": "NGRAM", "speculative_num_draft_tokens": 4}
 CORPUS = NGRAM | {"speculative_ngram_external_corpus_path": "corpus.jsonl"}
 BUDGET = CORPUS | {"speculative_ngram_external_sam_budget": 2}
@@ -70,6 +73,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         rescued={"speculative_ngram_external_sam_budget": 1},
         other=BUDGET | {"speculative_ngram_external_corpus_max_tokens": 0},
     )
+    solutions(subject, snippets)
+
     default = start(subject, NGRAM)["speculative_ngram_external_sam_budget"]
     same(subject, "default-budget-is-zero", default, 0)
     eagle = {"speculative_algorithm": "EAGLE", "speculative_draft_model_path": "DRAFT"}
@@ -78,3 +83,19 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     same(subject, "other-algorithms-ignore-the-corpus", came, "returns")
     most = outcome(partial(start, subject, CORPUS | {"speculative_ngram_external_sam_budget": 4}))
     subject.check("budget-below-draft-tokens", most.startswith("ValueError: "), got=most)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: its change goes into the page's own broken line."""
+
+    def corpus_of(line: str) -> list[Any]:
+        settings = resolved(subject, line)
+        return [settings[f"speculative_ngram_external_{x}"] for x in ("corpus_path", "sam_budget")]
+
+    asked = {
+        "line": snippets[BROKEN],
+        "seen": corpus_of,
+        "before": "ValueError: --speculative-ngram-external-sam-budget must be positive...",
+    }
+    for title, after in ((SHARE, ["corpus.jsonl", 2]), (NO_CORPUS, [None, 0])):
+        tried_change(subject, snippets, title, **asked, after=after)

@@ -12,14 +12,21 @@ would skip rows and visit others twice. The pool checks the length before it all
 """
 
 from collections.abc import Mapping
+from functools import partial
 
+from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
 from reproducers.calls.mamba_pool import replay_rings
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
+from reproducers.errors.replayssm_spec_needs_linear_chain import CHAIN, in_words_of
+from reproducers.solutions import carried_out, tried, tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REFERENCE = True
+ROUND_UP = "Round up to a power of two"
+ON_THE_LINE = "Give a power of two on the launch line"
+LEAVE_OUT = "Leave the flag out"
 
 
 def trigger(subject: Subject) -> None:
@@ -52,5 +59,36 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         passed_on=(8, 5),
         names={"rows": rows, "cache_len": 12, "draft_tokens": 4},
     )
+    solutions(subject, snippets)
+
     masked = sorted({position & (12 - 1) for position in range(24)})
     same(subject, "mask-of-12-misses-rows", masked, [0, 1, 2, 3, 8, 9, 10, 11])
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the pool and with the release's own parser."""
+    rows = replay_rings(subject)
+
+    def rounded(cache_len: int) -> int:
+        return rows(carried_out(snippets, ROUND_UP, cache_len=cache_len)["cache_len"], 4)
+
+    for cache_len, held in ((12, 16), (16, 16)):
+        tried(subject, ROUND_UP, f"{cache_len} rows", partial(rounded, cache_len), held)
+    refused = "ValueError: spec-verify ring length must be a power of two, got 12"
+    tried(subject, ROUND_UP, "12 rows as they are", lambda: rows(12, 4), refused)
+    if subject.version is None:
+        return  # the reference has no launch line
+
+    def rows_of(line: str) -> int:
+        settings = resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT)
+        lengths = ("linear_replayssm_cache_len", "speculative_num_draft_tokens")
+        return rows(*(settings[name] for name in lengths))
+
+    at_launch = "ValueError: --linear-replayssm-cache-len must be a power of two..."
+    asked = {
+        "line": f"{line_of(CHAIN)} --linear-replayssm-cache-len 12",
+        "seen": rows_of,
+        "before": at_launch if subject.version.release == (0, 5, 16) else refused,
+    }
+    for title in (ON_THE_LINE, LEAVE_OUT):
+        tried_change(subject, snippets, title, **asked, after=16)

@@ -13,14 +13,21 @@ have to flush before every verify and still could not hold the second, so the po
 """
 
 from collections.abc import Mapping
+from functools import partial
 
+from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
 from reproducers.calls.mamba_pool import replay_rings
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
+from reproducers.errors.replayssm_spec_needs_linear_chain import CHAIN, in_words_of
+from reproducers.solutions import carried_out, tried, tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REFERENCE = True
+LONGER = "Lengthen the ring"
+ON_THE_LINE = "Lengthen it on the launch line"
+FEWER = "Draft fewer tokens"
 
 
 def trigger(subject: Subject) -> None:
@@ -56,4 +63,38 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         passed_on=(12, 4),
         names={"rows": rows, "draft_tokens": 5},
     )
+    solutions(subject, snippets)
+
     same(subject, "exactly-twice-is-enough", rows(16, 8), 16)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the pool and with the release's own parser."""
+    rows = replay_rings(subject)
+
+    def lengthened(draft_tokens: int) -> int:
+        names = {"draft_tokens": draft_tokens}
+        return rows(carried_out(snippets, LONGER, **names)["cache_len"], draft_tokens)
+
+    for draft_tokens, held in ((5, 16), (4, 8), (9, 32)):
+        case = f"{draft_tokens} draft tokens"
+        tried(subject, LONGER, case, partial(lengthened, draft_tokens), held)
+    refused = "ValueError: spec-verify ring too small: 8 < 2 * 5 (early-flush margin)"
+    tried(subject, LONGER, "8 rows for 5", lambda: rows(8, 5), refused)
+    if subject.version is None:
+        return  # the reference has no launch line
+
+    def rows_of(line: str) -> int:
+        settings = resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT)
+        lengths = ("linear_replayssm_cache_len", "speculative_num_draft_tokens")
+        return rows(*(settings[name] for name in lengths))
+
+    four_steps = CHAIN | {"speculative_num_steps": 4, "speculative_num_draft_tokens": 5}
+    at_launch = "ValueError: --linear-replayssm-cache-len must be >= 2 * the maximum..."
+    asked = {
+        "line": f"{line_of(four_steps)} --linear-replayssm-cache-len 8",
+        "seen": rows_of,
+        "before": at_launch if subject.version.release == (0, 5, 16) else refused,
+    }
+    for title, held in ((ON_THE_LINE, 16), (FEWER, 8)):
+        tried_change(subject, snippets, title, **asked, after=held)

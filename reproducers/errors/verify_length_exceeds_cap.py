@@ -14,14 +14,20 @@ most `cap = N`. The layout checks that this promise is kept.
 """
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from reproducers.calls.page import hold_page
 from reproducers.calls.ragged import assembled, starts
 from reproducers.checks import same
+from reproducers.solutions import carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.17,<=0.5.23"
 REFERENCE = True
+CUT = "Cut rows to the cap"
+RAISE = "Raise the cap to the longest row"
+NO_CAP = "Leave the cap out"
 
 
 def trigger(subject: Subject) -> None:
@@ -59,4 +65,27 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"assemble": assemble, "verify_lens": [1, 6], "cap": 4},
         seen=starts,
     )
+    solutions(subject, snippets)
+
     same(subject, "no-cap-no-limit", assemble([7], 7, 8, None).total_verify_tokens, 7)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the layout: two requests of 1 and 6 under a cap of 4."""
+    assemble = assembled(subject)
+
+    def made(title: str | None) -> list[Any]:
+        names: dict[str, Any] = {"verify_lens": [1, 6], "cap": 4}
+        left = carried_out(snippets, title, **names) if title else names
+        layout = assemble(left["verify_lens"], sum(left["verify_lens"]), 8, left["cap"])
+        return [layout.verify_lens_cpu, layout.cap]
+
+    tried(
+        subject,
+        CUT,
+        "[1, 6] under 4 as they are",
+        lambda: made(None),
+        "ValueError: capped layout has a row exceeding cap=4...",
+    )
+    for title, lens, cap in ((CUT, [1, 4], 4), (RAISE, [1, 6], 6), (NO_CAP, [1, 6], None)):
+        tried(subject, title, "[1, 6] under 4: lengths and cap", partial(made, title), [lens, cap])
