@@ -127,7 +127,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
         settings = launch(subject, line)
         return [settings["dcp_size"], settings["speculative_algorithm"]]
 
-    asked = {
+    asked: dict[str, Any] = {
         "line": snippets[BROKEN],
         "seen": size_of,
         "before": "ValueError: Kimi-K3 DCP + DSPARK currently requires...",

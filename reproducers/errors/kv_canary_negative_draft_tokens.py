@@ -93,7 +93,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
         draft_tokens = resolved(subject, line)["speculative_num_draft_tokens"]
         return capacities(subject, draft_tokens).per_forward_write_entry_capacity
 
-    asked = {
+    asked: dict[str, Any] = {
         "line": f"{NGRAM} -1",
         "seen": entries,
         "before": "ValueError: kv-canary: speculative_num_draft_tokens must be non-negative...",

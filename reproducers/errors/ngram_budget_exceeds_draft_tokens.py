@@ -101,7 +101,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
         names = ("speculative_ngram_external_sam_budget", "speculative_num_draft_tokens")
         return [settings[name] for name in names]
 
-    asked = {
+    asked: dict[str, Any] = {
         "line": snippets[BROKEN],
         "seen": budget_of,
         "before": "ValueError: speculative_ngram_external_sam_budget must be less than or equal...",

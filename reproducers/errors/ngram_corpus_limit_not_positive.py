@@ -95,7 +95,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
         names = ("path", "max_tokens")
         return [settings[f"speculative_ngram_external_corpus_{name}"] for name in names]
 
-    asked = {
+    asked: dict[str, Any] = {
         "line": snippets[BROKEN],
         "seen": loaded,
         "before": "ValueError: --speculative-ngram-external-corpus-max-tokens must be positive...",

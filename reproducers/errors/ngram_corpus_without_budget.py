@@ -92,7 +92,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
         settings = resolved(subject, line)
         return [settings[f"speculative_ngram_external_{x}"] for x in ("corpus_path", "sam_budget")]
 
-    asked = {
+    asked: dict[str, Any] = {
         "line": snippets[BROKEN],
         "seen": corpus_of,
         "before": "ValueError: --speculative-ngram-external-sam-budget must be positive...",

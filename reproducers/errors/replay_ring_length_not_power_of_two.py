@@ -13,6 +13,7 @@ would skip rows and visit others twice. The pool checks the length before it all
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
 from reproducers.calls.mamba_pool import replay_rings
@@ -85,7 +86,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
         return rows(*(settings[name] for name in lengths))
 
     at_launch = "ValueError: --linear-replayssm-cache-len must be a power of two..."
-    asked = {
+    asked: dict[str, Any] = {
         "line": f"{line_of(CHAIN)} --linear-replayssm-cache-len 12",
         "seen": rows_of,
         "before": at_launch if subject.version.release == (0, 5, 16) else refused,

@@ -14,6 +14,7 @@ have to flush before every verify and still could not hold the second, so the po
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
 from reproducers.calls.mamba_pool import replay_rings
@@ -91,7 +92,7 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
 
     four_steps = CHAIN | {"speculative_num_steps": 4, "speculative_num_draft_tokens": 5}
     at_launch = "ValueError: --linear-replayssm-cache-len must be >= 2 * the maximum..."
-    asked = {
+    asked: dict[str, Any] = {
         "line": f"{line_of(four_steps)} --linear-replayssm-cache-len 8",
         "seen": rows_of,
         "before": at_launch if subject.version.release == (0, 5, 16) else refused,
