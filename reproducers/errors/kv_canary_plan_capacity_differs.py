@@ -20,9 +20,12 @@ from functools import partial
 from reproducers.calls.kv_canary import planned
 from reproducers.checks import same
 from reproducers.snippets import TRY_AND_EXCEPT, define, example, judge, outcome
+from reproducers.solutions import carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+READ = "Read the capacity from the plan"
+ANEW = "Allocate anew when the capacity changes"
 SLOTS = [10, 11, 12, 20, 21]  # three of request 1, two of request 2
 
 
@@ -70,6 +73,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     text = "verify_capacity=6 does not match"
     example(subject, snippets, lambda: {"planned": partial(planned, subject)}, ValueError, text)
 
+    solutions(subject, snippets)
+
     short = planned(subject, rows=4, verify_capacity=4)
     same(
         subject,
@@ -86,3 +91,23 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         [exact.enable.item(), exact.verify_num_valid.item()],
         [1, 5],
     )
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the release's plan of 8 rows that is told 6."""
+    homes = ("sglang.kernels.ops.kv_canary", "sglang.jit_kernel.kv_canary")  # 0.5.17 on, 0.5.16
+    plan_class = subject.load(*(f"{home}.verify" for home in homes)).VerifyPlan
+    cpu = subject.torch.device("cpu")
+
+    def slots(title: str | None) -> list[int]:
+        names = {"verify_plan": plan_class.allocate(verify_capacity=8, device=cpu), "device": cpu}
+        names |= {"VerifyPlan": plan_class, "verify_capacity": 6}
+        left = carried_out(snippets, title, **names) if title else names
+        rows = len(left["verify_plan"].verify_slot_indices)
+        plan = planned(subject, rows, left["verify_capacity"])
+        return list(plan.verify_slot_indices[:5].tolist())
+
+    refused = outcome(partial(planned, subject, 8, 6))
+    for title in (READ, ANEW):
+        tried(subject, title, "8 rows, told 6, as they are", partial(slots, None), refused)
+        tried(subject, title, "8 rows, told 6: slots to verify", partial(slots, title), SLOTS)

@@ -14,14 +14,18 @@ was accepted earlier or not at all. No check is in the way.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from reproducers.calls.commit_steps import ACCEPT_INDEX, NODES, committed_steps
 from reproducers.calls.page import hold_page
 from reproducers.calls.silent import WrongResultError, expect
 from reproducers.checks import same
+from reproducers.solutions import carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.17,<=0.5.23"
+COUNT = "Count the bonus token"
+RAISE = "Raise a 0 to 1"
 
 
 def right_steps(accept_lens: list[int]) -> list[int | None]:
@@ -69,4 +73,20 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         passed_on=lambda: int("no number"),
         names={"commit": commit, "accepted_drafts": [0, -1]},
     )
+    solutions(subject, snippets)
+
     same(subject, "last-column-is-committed", steps([1, 0])[1], 1)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the lookup; 1 is the foreign step."""
+    steps = committed_steps(subject)
+    numbers = subject.torch.tensor([1, 0])
+
+    def found(title: str) -> list[int]:
+        names = {"num_correct_drafts": numbers, "accept_lens": numbers}
+        return steps(carried_out(snippets, title, **names)["accept_lens"].tolist())
+
+    for title, lens in ((COUNT, [2, 1]), (RAISE, [1, 1])):
+        tried(subject, title, "[1, 0] as they are: steps", partial(steps, [1, 0]), [0, 1])
+        tried(subject, title, "[1, 0]: steps", partial(found, title), right_steps(lens))

@@ -12,15 +12,21 @@ kernel fills it. Any other number falls through to the error, whether a buffer w
 not. The tree kernel is replaced by one in plain torch here.
 """
 
+import inspect
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from reproducers.calls.eagle import NODES, tree_mask
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.13,<=0.5.23"
 REFERENCE = True
+ENUMERATION = "Use the enumeration"
+LEAVE_OUT = "Leave the argument out"
 PREFIX = 3 + 5  # committed tokens of the two requests
 
 
@@ -54,4 +60,34 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"mask": mask, "mode": 1},
         seen=lambda found: found.numel(),
     )
+    if subject.version is not None:
+        solutions(subject, snippets)
+
     same(subject, "one-integer-a-node", str(mask(2).dtype), "torch.uint8")
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the builder and the release's own default."""
+    mask = tree_mask(subject)
+    utils = subject.load("sglang.srt.speculative.eagle_utils")
+    parameters = inspect.signature(utils.build_tree_kernel_efficient).parameters
+    default = parameters["tree_mask_mode"].default
+
+    def build(tree_mask_mode: Any = default) -> tuple[Any]:
+        return (mask(tree_mask_mode),)
+
+    def entries(code: Mapping[str, str], title: str) -> int:
+        names = {"build_tree_kernel_efficient": build, "TreeMaskMode": utils.TreeMaskMode}
+        return int(carried_out(code, title, **names, tree={})["mask"].numel())
+
+    full = PREFIX * NODES + 2 * NODES**2
+    sizes = {"FULL_MASK": full, "QLEN_ONLY": 2 * NODES**2, "QLEN_ONLY_BITPACKING": 2 * NODES}
+    for name, size in sizes.items():
+        code = altered(snippets, ENUMERATION, "FULL_MASK", name)
+        case = f"{name}: entries of the mask"
+        tried(subject, ENUMERATION, case, partial(entries, code, ENUMERATION), size)
+    code = altered(snippets, ENUMERATION, "TreeMaskMode.FULL_MASK", "7")
+    refused = "NotImplementedError: Invalid tree mask: tree_mask_mode=7..."
+    tried(subject, ENUMERATION, "7 in its place", partial(entries, code, ENUMERATION), refused)
+    left_out = partial(entries, snippets, LEAVE_OUT)
+    tried(subject, LEAVE_OUT, "entries of the mask", left_out, full)
