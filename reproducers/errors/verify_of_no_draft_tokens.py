@@ -14,14 +14,20 @@ look at its numbers.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
-from reproducers.calls.amx import COMMITTED, metadata
+from reproducers.calls.amx import COMMITTED, amx_backend, forward_batch, metadata, verify_input
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
+from reproducers.snippets import outcome
+from reproducers.solutions import carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REFERENCE = True
+COUNT = "Count the root"
+LEAVE = "Leave verify mode"
+NONZERO = "RuntimeError: step must be nonzero"
 
 
 def trigger(subject: Subject) -> None:
@@ -57,4 +63,33 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         passed_on=("four",),
         names={"lengths": lengths, "draft_steps": 0},
     )
+    solutions(subject, snippets)
+
     same(subject, "root-alone-is-a-verify", lengths(1), [n + 1 for n in COMMITTED])
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the backend."""
+    derive = metadata(subject)
+
+    def lengths(steps: int) -> list[int]:
+        left = carried_out(snippets, COUNT, speculative_num_steps=steps)
+        return list(derive(1, left["draft_token_num"])[0])
+
+    for steps in (0, 3):
+        right = [n + steps + 1 for n in COMMITTED]
+        tried(subject, COUNT, f"{steps} steps: lengths", partial(lengths, steps), right)
+    tried(subject, COUNT, "0 steps as 0 tokens", lambda: derive(1, 0)[0], NONZERO)
+    if subject.version is None:
+        return  # the reference has no backend that decodes
+    backend = amx_backend(subject)
+    modes = subject.load("sglang.srt.model_executor.forward_batch_info").ForwardMode
+
+    def left(*, carry_out: bool) -> str:
+        batch = forward_batch(subject, verify_input(subject, 1, 0))
+        if carry_out:
+            carried_out(snippets, LEAVE, forward_batch=batch, ForwardMode=modes)
+        return outcome(lambda: backend.init_forward_metadata(batch))
+
+    tried(subject, LEAVE, "a verify of 0 tokens", lambda: left(carry_out=False), NONZERO)
+    tried(subject, LEAVE, "the same batch afterwards", lambda: left(carry_out=True), "returns")
