@@ -19,8 +19,10 @@ from app.knowledge.markdown import (
     plain_text,
 )
 from app.scanner.templates import Hole, parse
+from app.services.buffers import buffers_of, is_buffers
 from app.services.series import is_series, plots_of
 from app.settings import PROJECT_ROOT, TEMPLATES_DIR, Settings
+from app.web.buffer_picture import buffer_picture
 from app.web.plots import bars, line_plot, number
 
 STATIC_DIR = TEMPLATES_DIR / "static"
@@ -82,7 +84,10 @@ def environment() -> Environment:
         "words_of": words_of,
         "short_words": lambda row: words_of(row, longest=_LONG_HOLE),
         "plots": plots_of,
-        "single_values": lambda values: {k: v for k, v in values.items() if not is_series(v)},
+        "buffers": buffers_of,
+        "single_values": lambda values: {
+            k: v for k, v in values.items() if not is_series(v) and not is_buffers(v)
+        },
         "figure": figure,
         "max_or_zero": lambda numbers: max(numbers, default=0),
         "bar_units": bar_units,
@@ -91,6 +96,7 @@ def environment() -> Environment:
         "guard": lambda kind: _GUARDS.get(kind, kind),
     }
     env.globals |= {"asset": asset_url, "json_ld": json_ld, "line_plot": line_plot, "bars": bars}
+    env.globals["buffer_picture"] = buffer_picture
     return env
 
 

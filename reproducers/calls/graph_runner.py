@@ -168,6 +168,29 @@ def after_a_verify(subject: Subject) -> Any:
     return runner
 
 
+def record_buffers(subject: Subject, runner: Any, forward_batch: Any) -> None:
+    """Record, for each input buffer, what a replay of this batch addresses, brings, and whether so.
+
+    Each copy is made with torch, into a copy of the buffer. A buffer holds as many elements a
+    request as it has for each of the runner's most requests.
+    """
+    rows = []
+    for name in ("input_ids", "positions", "out_cache_loc", "seq_lens", "req_pool_indices"):
+        buffer, given = getattr(runner.buffers, name).clone(), getattr(forward_batch, name)
+        places = forward_batch.batch_size * (buffer.numel() // runner.max_bs)
+        copied = outcome(lambda: buffer[:places].copy_(given))  # noqa: B023  # called at once
+        rows.append(
+            {
+                "name": name,
+                "size": buffer.numel(),
+                "places": places,
+                "given": given.numel(),
+                "fits": copied == "returns",
+            }
+        )
+    subject.value("The graph's input buffers", {"buffers": rows})
+
+
 def record_places(subject: Subject, verifying: Any, plain: Any) -> None:
     """Record what batches of 1 to 16 requests take in the buffers of both runners, and what fits.
 

@@ -28,6 +28,7 @@ from reproducers.calls.graph_runner import (
     extend_lens_after_decode,
     graph_runner,
     model_runner_of,
+    record_buffers,
     record_places,
     stale,
     tree,
@@ -56,6 +57,7 @@ def trigger(subject: Subject) -> None:
     subject.value("requests", REQUESTS)
     subject.value("speculative_num_draft_tokens", DRAFT)
     subject.value("the runner accepts the batch", bool(runner.can_run(decode)))
+    record_buffers(subject, runner, decode)
     runner.replay(decode)
 
 
@@ -79,6 +81,7 @@ def fix(subject: Subject) -> None:
     )
     left = batch(subject, stale(subject))
     same(subject, "new-runner-alone-refuses-the-batch", bool(runner.can_run(left)), False)
+    record_buffers(subject, runner, decode)
     record_places(subject, speculative, runner)
     runner.replay(decode)
 
