@@ -21,31 +21,49 @@ def chain_tables(subject: Subject) -> Callable[[int, int], tuple[list[Any], list
             return parents[0].tolist(), selected[0].tolist()
 
         return reference
-    if subject.version.release >= (0, 5, 17):
+    worker, tables_of = chain_worker(subject)
+
+    def tables(steps: int, draft_tokens: int) -> tuple[list[Any], list[Any]]:
+        sizes = {"speculative_num_steps": steps, "speculative_num_draft_tokens": draft_tokens}
+        vars(worker).update(sizes)
+        worker._rebuild_topk1_chain_buffers()  # noqa: SLF001  # the place of the error
+        return tables_of()
+
+    return tables
+
+
+def chain_worker(subject: Subject) -> tuple[Any, Callable[[], tuple[list[Any], list[Any]]]]:
+    """A draft worker of one beam that can rebuild its tables, and what these then are.
+
+    Its sizes are to be set: `speculative_num_steps` and `speculative_num_draft_tokens`.
+    """
+    if subject.version is not None and subject.version.release >= (0, 5, 17):
         worker_class = subject.load("sglang.srt.speculative.base_spec_worker").EagleDraftWorkerBase
     else:
         worker_class = subject.load("sglang.srt.speculative.eagle_worker_v2").EagleDraftWorker
 
-    def tables(steps: int, draft_tokens: int) -> tuple[list[Any], list[Any]]:
-        worker = SimpleNamespace(
-            topk=1,
-            speculative_num_steps=steps,
-            speculative_num_draft_tokens=draft_tokens,
-            server_args=SimpleNamespace(
-                max_running_requests=1, cuda_graph_max_bs=None, cuda_graph_config=None
-            ),
-            device="cpu",
-        )
-        why = "no model is loaded: the sizes that the tables are made from"
-        subject.in_place_of("EagleDraftWorker", worker, why=why)
+    def rebuild() -> None:
         with settings(subject, max_running_requests=1):
             worker_class._rebuild_topk1_chain_buffers(worker)  # noqa: SLF001  # the place of the error
+
+    worker = SimpleNamespace(
+        topk=1,
+        server_args=SimpleNamespace(
+            max_running_requests=1, cuda_graph_max_bs=None, cuda_graph_config=None
+        ),
+        device="cpu",
+    )
+    why = "no model is loaded: the sizes that the tables are made from"
+    subject.in_place_of("EagleDraftWorker", worker, why=why)
+    worker._rebuild_topk1_chain_buffers = rebuild  # noqa: SLF001  # by its own name
+
+    def tables() -> tuple[list[Any], list[Any]]:
         return (
             worker._topk1_parents_prealloc[0].tolist(),  # noqa: SLF001  # what it builds
             worker._topk1_score_indices_prealloc[0].tolist(),  # noqa: SLF001  # what it builds
         )
 
-    return tables
+    return worker, tables
 
 
 def settings(subject: Subject, **values: Any) -> contextlib.AbstractContextManager[Any]:

@@ -59,6 +59,20 @@ def registry(subject: Subject) -> Any:
     return module.build_decode_registry(**{k: v for k, v in wanted.items() if k in known})
 
 
+def names_of(subject: Subject) -> dict[str, Any]:
+    """What code about slots uses: the release's classes, a new decode registry and its sizes."""
+    module, given = _module(subject), ("GraphSlot", "PaddingPolicy", "CudaGraphBufferRegistry")
+    return {name: getattr(module, name) for name in given} | {
+        "torch": subject.torch,
+        "registry": registry(subject),
+        "device": subject.torch.device("cpu"),
+        "max_bs": MAX_BS,
+        "num_tokens_per_req": WIDTH,
+        "max_num_tokens": MAX_TOKENS,
+        "shape": lambda _bs, tokens: (tokens,),
+    }
+
+
 def registers(subject: Subject) -> Callable[..., Any]:
     """`register(slot, bind=None)` with a new decode registry: the slot, registered."""
     return lambda slot, bind=None: registry(subject).register_slot(slot, bind=bind)

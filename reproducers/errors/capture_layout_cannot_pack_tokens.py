@@ -13,14 +13,19 @@ have. A tier above it could never be filled by real requests either.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from reproducers.calls.page import hold_page
 from reproducers.calls.ragged import ragged_verify
 from reproducers.checks import same
+from reproducers.solutions import carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REFERENCE = True
+LEAVE_OUT = "Leave the tier out"
+MORE_ROWS = "Capture it with more rows"
+FROM_SIZES = "Make the grid from the batch sizes"
 
 
 def trigger(subject: Subject) -> None:
@@ -66,3 +71,29 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"pack": pack, "rows": 3, "num_draft_tokens": 4},
     )
     same(subject, "evenly-not-greedily", pack(7, 3, 4), [3, 2, 2])
+    solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: what it gives is captured in rows of at most four tokens."""
+    build = ragged_verify(subject).build_capture_verify_lens
+
+    def rows(num_tokens: int, num_slots: int = 3) -> list[int]:
+        return list(build(num_tokens=num_tokens, num_slots=num_slots, num_draft_tokens=4))
+
+    def captured(grid: list[int]) -> list[list[int]]:
+        return [rows(tier) for tier in grid]
+
+    def left(title: str, name: str, **names: object) -> Any:
+        return carried_out(snippets, title, num_draft_tokens=4, **names)[name]
+
+    refused = "ValueError: capture layout cannot pack num_tokens={} into 3 rows of at most 4 tokens"
+    grid, sizes = [4, 8, 16], [1, 2, 3]
+    few, kept = left(LEAVE_OUT, "grid", grid=grid, max_bs=3), [[2, 1, 1], [3, 3, 2]]
+    tried(subject, LEAVE_OUT, "tiers 4, 8, 16 in 3 rows", lambda: captured(few), kept)
+    tried(subject, LEAVE_OUT, "all of them", lambda: captured(grid), refused.format(16))
+    slots = left(MORE_ROWS, "num_slots", num_tokens=13)
+    tried(subject, MORE_ROWS, "13 tokens", lambda: rows(13, slots), [4, 3, 3, 3])
+    tried(subject, MORE_ROWS, "13 tokens in 3 rows", lambda: rows(13), refused.format(13))
+    made, full = left(FROM_SIZES, "grid", capture_bs=sizes), [[2, 1, 1], [3, 3, 2], [4, 4, 4]]
+    tried(subject, FROM_SIZES, "1, 2 and 3 requests", lambda: captured(made), full)

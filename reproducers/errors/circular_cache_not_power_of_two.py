@@ -14,6 +14,7 @@ behind it is replaced by the same computation in plain torch.
 
 from collections.abc import Mapping
 
+from reproducers.calls.launch import QWEN3_NEXT, resolved
 from reproducers.calls.page import hold_page
 from reproducers.calls.ring_decode import (
     TOKENS,
@@ -23,9 +24,12 @@ from reproducers.calls.ring_decode import (
     ring_decode,
 )
 from reproducers.checks import same
+from reproducers.solutions import carried_out, code_of, lines_of, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+POWER_OF_TWO = "Allocate rings with a power of two"
+FLAG = "Set `--linear-replayssm-cache-len` to a power of two"
 
 
 def trigger(subject: Subject) -> None:
@@ -62,3 +66,40 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         seen=lambda error: error < 1e-5,
     )
     same(subject, "longer-changes-nothing", launch(64) < 1e-5, True)
+    solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: the length that it gives goes to the wrapper."""
+    verify = ring_decode(subject)
+
+    def right(max_cache_len: int) -> bool:
+        return recurrent_error(subject, verify(max_cache_len, mode="verify")) < 1e-5
+
+    def rounded(rows: int) -> int:
+        return int(carried_out(snippets, POWER_OF_TWO, rows=rows)["max_cache_len"])
+
+    refused = "AssertionError: circular cache requires power-of-two max_cache_len..."
+    tried(
+        subject,
+        POWER_OF_TWO,
+        "12 rows: as the recurrence",
+        lambda: right(rounded(12)),
+        expected=True,
+    )
+    tried(subject, POWER_OF_TWO, "12 rows, not rounded", lambda: right(12), refused)
+
+    def length(line: str) -> int:
+        settings = resolved(subject, f"--device cuda {line}", model=QWEN3_NEXT)
+        return int(settings["linear_replayssm_cache_len"])
+
+    before, after = lines_of(code_of(snippets, FLAG))
+    tried(subject, FLAG, "the line before", lambda: right(length(before)), refused)
+    tried(
+        subject,
+        FLAG,
+        "the line after: as the recurrence",
+        lambda: right(length(after)),
+        expected=True,
+    )
+    tried(subject, FLAG, "the default", lambda: length(""), 16)

@@ -13,14 +13,21 @@ the state slides. It takes the last axis if that has the window's length, else t
 has, the state is not the one of this convolution.
 """
 
+import json
 from collections.abc import Mapping
 
+from reproducers.calls.launch import resolved
 from reproducers.calls.mamba_pool import conv_window_axis
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, code_of, lines_of, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.17,<=0.5.23"
+ITS_WINDOW = "Describe the state with its window"
+KERNEL_SIZE = "Give the kernel size that the state was made for"
+TREE = "Draft with a tree, or run without speculation"
+EAGLE = "--device cuda --speculative-algorithm EAGLE --speculative-draft-model-path DRAFT"
 
 
 def trigger(subject: Subject) -> None:
@@ -56,3 +63,35 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"axis": axis, "channels": 8, "kernel": 4},
     )
     same(subject, "last-axis-wins", axis([(3, 3)], 3), 1)
+    solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the pool and the release's own parser."""
+    axis = conv_window_axis(subject)
+
+    def axis_of(given: Mapping[str, str]) -> int:
+        names = {"channels": 8, "conv_kernel": 4}
+        return axis([carried_out(given, ITS_WINDOW, **names)["conv_shape"]], 3)
+
+    refused = "ValueError: conv_state shape (8, {}) has no axis of length conv_kernel-1=3..."
+    kernel = altered(snippets, ITS_WINDOW, "conv_kernel - 1", "conv_kernel")
+    tried(subject, ITS_WINDOW, "axis", lambda: axis_of(snippets), 1)
+    tried(subject, ITS_WINDOW, "the kernel's size", lambda: axis_of(kernel), refused.format(4))
+
+    six = json.loads(code_of(snippets, KERNEL_SIZE))["conv_kernel"]
+    tried(subject, KERNEL_SIZE, "axis of (8, 5)", lambda: axis([(8, 5)], six - 1), 1)
+    tried(
+        subject, KERNEL_SIZE, "a kernel of four", lambda: axis([(8, 5)], 4 - 1), refused.format(5)
+    )
+
+    overlap = subject.load("sglang.srt.mem_cache.memory_pool").conv_window_dedup_enabled
+
+    def looks_for_axis(line: str) -> bool:
+        topk = resolved(subject, f"{EAGLE} {line}")["speculative_eagle_topk"]
+        return bool(overlap(False, False, topk, False))  # neither NPU nor CPU, no KDA
+
+    chain, tree = lines_of(code_of(snippets, TREE))
+    case = "the {} overlaps its windows on CUDA"
+    tried(subject, TREE, case.format("line before"), lambda: looks_for_axis(chain), expected=True)
+    tried(subject, TREE, case.format("line after"), lambda: looks_for_axis(tree), expected=False)

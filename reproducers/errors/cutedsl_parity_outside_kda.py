@@ -13,6 +13,8 @@ the safe gate (`lower_bound`), there is nothing to agree with, and the option is
 """
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from reproducers.calls.page import hold_page
 from reproducers.calls.recurrent_update import (
@@ -23,9 +25,12 @@ from reproducers.calls.recurrent_update import (
     recurrent_update,
 )
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.22,<=0.5.23"
+NO_OPTION = "Leave the option out"
+IS_KDA = "Say that the layer is KDA"
 
 
 def trigger(subject: Subject) -> None:
@@ -69,3 +74,25 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"attend": attend, "is_kda": False},
     )
     same(subject, "safe-gate-works-without", attend(True, -5.0, False), shape)
+    solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the release's own wrapper."""
+    update = recurrent_update(subject)
+
+    def attended(given: Mapping[str, str], title: str, **options: Any) -> list[int]:
+        names: dict[str, Any] = {"inputs": {}, "options": {"match_cutedsl_decode": True} | options}
+        names["fused_sigmoid_gating_delta_rule_update"] = update
+        return list(carried_out(given, title, **names)["out"].shape)
+
+    shape = [1, REQUESTS * TOKENS, VALUE_HEADS, VALUE]
+    refused = "ValueError: match_cutedsl_decode is defined for the KDA softplus gate only..."
+    kept = altered(snippets, NO_OPTION, 'options.pop("match_cutedsl_decode", None)', "")
+    for case, options in (("GDN", {}), ("KDA with a bound", {"is_kda": True, "lower_bound": -5.0})):
+        left, given = partial(attended, snippets, NO_OPTION), partial(attended, kept, NO_OPTION)
+        tried(subject, NO_OPTION, case, partial(left, **options), shape)
+        tried(subject, NO_OPTION, f"{case}, with the option", partial(given, **options), refused)
+    unsaid = altered(snippets, IS_KDA, "is_kda=True, ", "")
+    tried(subject, IS_KDA, "KDA", partial(attended, snippets, IS_KDA), shape)
+    tried(subject, IS_KDA, "not said", partial(attended, unsaid, IS_KDA), refused)

@@ -16,12 +16,18 @@ NaN; none is needed. Probabilities of 1 come from peaked drafts in low precision
 from collections.abc import Mapping
 from typing import Any
 
+from reproducers.calls.launch import resolved
 from reproducers.calls.page import hold_page
 from reproducers.calls.silent import WrongResultError, expect
 from reproducers.checks import same
+from reproducers.solutions import carried_out, code_of, lines_of, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.6,<=0.5.23"
+BELOW_1 = "Keep probabilities below 1"
+TIES = "Break ties toward the smaller id"
+CHAIN = "Draft a chain"
+EAGLE = "--device cuda --speculative-algorithm EAGLE --speculative-draft-model-path DRAFT"
 TOPK, STEPS = 2, 2
 
 
@@ -92,3 +98,47 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     )
     nan = subject.torch.tensor(select(1.0, 3)).isnan().any().item()
     same(subject, "no-nan-is-needed", [nan, bool(orphans(select(1.0, 3)))], [False, True])
+    solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, and nodes without their parent."""
+    select, torch = selected(subject), subject.torch
+
+    def clamped(probability: float) -> list[int]:
+        topk_p = carried_out(snippets, BELOW_1, topk_p=torch.tensor([probability]))["topk_p"]
+        return orphans(select(topk_p.item(), 3))
+
+    lost = orphans(select(1.0, 3))
+    tried(subject, BELOW_1, "children that follow for certain", lambda: clamped(1.0), [])
+    tried(subject, BELOW_1, "not clamped", lambda: lost != [], expected=True)
+
+    scores = torch.tensor(
+        [0.5, 0.4, 0.5, 0.5, 0.4, 0.4]
+    )  # the same tree: a child as good as its parent
+    order = carried_out(snippets, TIES, scores=scores)["order"].tolist()
+    tried(
+        subject,
+        TIES,
+        "two of the same scores",
+        lambda: [order[:2], orphans(order[:2])],
+        [[0, 2], []],
+    )
+    tried(subject, TIES, "as the release breaks them", lambda: lost != [], expected=True)
+
+    organize = subject.load("sglang.srt.speculative.eagle_utils").organize_draft_results
+
+    def chosen(line: str) -> list[int]:
+        """Candidates that are chosen of a chain's, each as likely as the one before."""
+        sizes = resolved(subject, f"{EAGLE} {line}")
+        steps = range(sizes["speculative_num_steps"])
+        rows = [
+            [torch.full(shape, fill) for _ in steps]
+            for shape, fill in (((1, 1, 1), 1.0), ((1, 1), 0))
+        ]
+        tables = [torch.full((1, 1 + (i == 0)), 0) for i in steps]
+        found = organize(*rows, tables, sizes["speculative_num_draft_tokens"])[1]
+        return list(found[0].tolist())
+
+    _, after = lines_of(code_of(snippets, CHAIN))
+    tried(subject, CHAIN, "two steps of probability 1", lambda: chosen(after), [0, 1])

@@ -15,14 +15,17 @@ are compared first, then dtypes.
 from collections.abc import Mapping
 from typing import Any
 
-from reproducers.calls.graph_buffers import MAX_TOKENS, registers, rows_of, slot_maker
+from reproducers.calls.graph_buffers import MAX_TOKENS, names_of, registers, rows_of, slot_maker
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
 from reproducers.snippets import outcome
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.13,<=0.5.23"
 REFERENCE = True
+SLOTS_DTYPE = "Allocate with the slot's dtype"
+COPY = "Leave `bind` out and copy"
 
 
 def trigger(subject: Subject) -> None:
@@ -61,3 +64,35 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     )
     both = outcome(lambda: adopt(torch.zeros(5, dtype=torch.int32)))
     subject.check("shape-is-compared-first", "has shape (5,)" in both, got=both)
+    if subject.version is not None:
+        solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the release's own registry."""
+    torch = subject.torch
+
+    def left(given: Mapping[str, str], title: str) -> Any:
+        names = names_of(subject) | {"own": torch.arange(MAX_TOKENS, dtype=torch.int32)}
+        return carried_out(given, title, slot=slot_maker(subject)("extra"), **names)
+
+    def shared(given: Mapping[str, str]) -> bool:
+        names = left(given, SLOTS_DTYPE)
+        return bool(names["bind"].data_ptr() == rows_of(names["slot"]).data_ptr())
+
+    def copied(given: Mapping[str, str]) -> list[Any]:
+        rows = rows_of(left(given, COPY)["slot"])
+        return [str(rows.dtype), rows.tolist()]
+
+    refused = (
+        "ValueError: bind tensor for slot 'extra' has dtype torch.int32, expected torch.int64."
+    )
+    other = altered(snippets, SLOTS_DTYPE, "slot.dtype", "torch.int32")
+    tried(
+        subject, SLOTS_DTYPE, "the slot reads the tensor", lambda: shared(snippets), expected=True
+    )
+    tried(subject, SLOTS_DTYPE, "int32 in its place", lambda: shared(other), refused)
+    bound = altered(snippets, COPY, "register_slot(slot)", "register_slot(slot, bind=own)")
+    rows = ["torch.int64", list(range(MAX_TOKENS))]
+    tried(subject, COPY, "six int32", lambda: copied(snippets), rows)
+    tried(subject, COPY, "the same bound", lambda: copied(bound), refused)

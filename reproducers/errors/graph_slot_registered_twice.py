@@ -13,15 +13,20 @@ would go on reading the first. So a name can be registered once.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
-from reproducers.calls.graph_buffers import MAX_TOKENS, registers, rows_of, slot_maker
+from reproducers.calls.graph_buffers import MAX_TOKENS, names_of, registers, rows_of, slot_maker
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
 from reproducers.snippets import outcome
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.13,<=0.5.23"
 REFERENCE = True
+THERE = "Use the slot that is there"
+OTHER_NAME = "Choose another name"
+NEW_REGISTRY = "Make a new registry"
 
 
 def trigger(subject: Subject) -> None:
@@ -66,3 +71,36 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     same(
         subject, "named-methods-are-not-there", ["enable()/disable()" in message, gates], [True, []]
     )
+    if subject.version is not None:
+        solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the release's own registry."""
+
+    def slot_of(given: Mapping[str, str], title: str) -> list[object]:
+        slot = carried_out(given, title, **names_of(subject))["slot"]
+        return [slot.name, len(rows_of(slot))]
+
+    register = 'register_slot(GraphSlot("positions", shape, torch.int64))'
+    again = {
+        THERE: altered(snippets, THERE, 'get_slot("positions")', register),
+        OTHER_NAME: altered(snippets, OTHER_NAME, "my_positions", "positions"),
+        NEW_REGISTRY: altered(snippets, NEW_REGISTRY, "registry = Cuda", "unused = Cuda"),
+    }
+    for title, name in (
+        (THERE, "positions"),
+        (OTHER_NAME, "my_positions"),
+        (NEW_REGISTRY, "positions"),
+    ):
+        tried(
+            subject, title, "name and rows", partial(slot_of, snippets, title), [name, MAX_TOKENS]
+        )
+        refused = "ValueError: GraphSlot 'positions' already registered..."
+        tried(
+            subject,
+            title,
+            "`positions` registered again",
+            partial(slot_of, again[title], title),
+            refused,
+        )

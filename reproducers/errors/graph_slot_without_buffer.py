@@ -12,14 +12,18 @@ switched off, has none, and there is nothing that a graph could read.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
-from reproducers.calls.graph_buffers import MAX_TOKENS, registers, rows_of, slot_maker
+from reproducers.calls.graph_buffers import MAX_TOKENS, names_of, registers, rows_of, slot_maker
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.13,<=0.5.23"
 REFERENCE = True
+REGISTER = "Register the slot when the runner is built"
+ASK = "Ask whether the slot is there"
 
 
 def trigger(subject: Subject) -> None:
@@ -54,3 +58,30 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     )
     sentinel = register(make("extra", "tokens", "FILL_SENTINEL", 9))
     same(subject, "starts-with-its-padding", rows_of(sentinel).tolist(), [9] * MAX_TOKENS)
+    if subject.version is not None:
+        solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the release's own registry."""
+
+    def registered(given: Mapping[str, str]) -> Any:
+        return rows_of(carried_out(given, REGISTER, **names_of(subject))["slot"]).tolist()
+
+    refused = "RuntimeError: GraphSlot 'extra': buffer not allocated"
+    declared = altered(snippets, REGISTER, "registry.register_slot(", "(")
+    tried(subject, REGISTER, "rows", lambda: registered(snippets), [0] * MAX_TOKENS)
+    tried(subject, REGISTER, "declared only", lambda: registered(declared), refused)
+
+    def view_of(given: Mapping[str, str], *, enabled: bool) -> Any:
+        names = names_of(subject)
+        names["registry"].register_slot(
+            names["GraphSlot"]("extra", names["shape"], subject.torch.int64, enabled=enabled)
+        )
+        view = carried_out(given, ASK, padded_bs=1, padded_num_tokens=3, **names)["view"]
+        return None if view is None else view.tolist()
+
+    unasked = altered(snippets, ASK, 'registry.has_slot("extra")', "True")
+    tried(subject, ASK, "switched on, 3 tokens", lambda: view_of(snippets, enabled=True), [0] * 3)
+    tried(subject, ASK, "switched off", lambda: view_of(snippets, enabled=False), None)
+    tried(subject, ASK, "switched off, not asked", lambda: view_of(unasked, enabled=False), refused)
