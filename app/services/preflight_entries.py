@@ -106,7 +106,8 @@ def _curated() -> tuple[_Curated, ...]:
             continue
         head = tomllib.loads(fence[1])
         match = re.compile(head["match"]) if "match" in head else None
-        found.append(_Curated(path.stem, head["package"], head["message"], match))
+        # An error without words has a condition instead.
+        found.append(_Curated(path.stem, head["package"], head.get("message", ""), match))
     return tuple(found)
 
 
@@ -117,6 +118,7 @@ def _slugs() -> dict[str, str]:
         fence = _FENCE.match(path.read_text(encoding="utf-8"))
         if fence is not None:
             head = tomllib.loads(fence[1])
-            identity = entry_id(head["package"], head["error_class"], head["message"])
+            words, condition = head.get("message", ""), head.get("condition", "")
+            identity = entry_id(head["package"], head["error_class"], words, condition=condition)
             found[identity] = path.stem
     return found
