@@ -60,19 +60,29 @@ class FoldKernel:
 
 
 def ring_decode(subject: Subject) -> Callable[..., Any]:
-    """`verify(cache_len=16, nk=2, raw=True, mode="both")`: outputs [tokens, HV, V] of a request."""
+    """`verify(cache_len=16, nk=2, raw=True, mode="both", rows=None)`: outputs [tokens, HV, V].
+
+    The one request's, from rings of `rows` rows, `cache_len` of them if that is None.
+    """
     decode, inputs = ring_call(subject)
 
-    def verify(cache_len: int = LENGTH, nk: int = 2, raw: bool = True, mode: str = "both") -> Any:  # noqa: FBT001, FBT002  # one call of few options
-        return decode(**inputs(cache_len, raw=raw), nk=nk, launch_mode=mode)
+    def verify(
+        cache_len: int = LENGTH,
+        nk: int = 2,
+        raw: bool = True,  # noqa: FBT001, FBT002  # one call of few options
+        mode: str = "both",
+        rows: int | None = None,
+    ) -> Any:
+        return decode(**inputs(cache_len, raw=raw, rows=rows), nk=nk, launch_mode=mode)
 
     return verify
 
 
 def ring_call(subject: Subject) -> tuple[Callable[..., Any], Callable[..., dict[str, Any]]]:
-    """The wrapper `gdn_replayssm_spec_decode`, and `inputs(cache_len=16, raw=True, keys=32)`.
+    """The wrapper `gdn_replayssm_spec_decode`, and `inputs(cache_len=16, raw, keys, rows)`.
 
-    The inputs are all that it needs by name: three tokens of one request and its rings.
+    The inputs are all that it needs by name: three tokens of one request and its rings, of
+    `cache_len` rows if `rows` is None.
     """
     arithmetic(subject)
     folder = "sglang.kernels.ops.attention"
@@ -86,8 +96,11 @@ def ring_call(subject: Subject) -> tuple[Callable[..., Any], Callable[..., dict[
             why = "a Triton kernel"
             subject.substitute(module, f"gdn_replayssm_{name}_kernel", new, why=why)
 
-    def inputs(cache_len: int = LENGTH, *, raw: bool = True, keys: int = KEY) -> dict[str, Any]:
-        given = tokens(subject, keys) | rings(subject, cache_len, keys)
+    def inputs(
+        cache_len: int = LENGTH, *, raw: bool = True, keys: int = KEY, rows: int | None = None
+    ) -> dict[str, Any]:
+        made = rings(subject, cache_len if rows is None else rows, keys)
+        given = tokens(subject, keys) | made
         given |= {"max_cache_len": cache_len, "max_spec_len": TOKENS}
         if not raw:
             given |= dict.fromkeys(("rawv_cache", "rawk_cache", "beta_cache"))
