@@ -107,7 +107,7 @@ def test_nothing_sticks_out_of_a_page(address: str, tmp_path: Path, width: int) 
         for path in pages:
             browser.get(address + path)
             sizes = browser.execute_script(
-                "return [document.documentElement.scrollWidth, window.innerWidth]"
+                "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"
             )
             assert sizes[0] <= sizes[1], f"{path} is {sizes[0]} wide in a window of {sizes[1]}"
             covered = browser.execute_script(

@@ -196,7 +196,7 @@ def test_pages_with_releases_fit_a_small_phone_and_a_large_screen(
         for path in PAGES:
             browser.get(served + path)
             wide, window = browser.execute_script(
-                "return [document.documentElement.scrollWidth, window.innerWidth]"
+                "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"
             )
             assert wide <= window, f"{path} is {wide} wide in a window of {window}"
             assert heading(browser)
