@@ -135,6 +135,9 @@ def test_a_run_is_started_streamed_and_kept(tmp_path: Path) -> None:
             record = site.get(f"/api/runs/{run_id}").json()
             assert record == events[-1][1]
             assert (record["step"], record["outcome"], record["passed"]) == (step, outcome, True)
+            assert any(line.startswith("time: 180 s") for line in record["isolation"]), (
+                "what gives way to readers has three times the usual minute"
+            )
         page = site.get(f"/errors/{KDA}").text
         assert ids[0] in page, "the new run is on the entry's page at once"
 
