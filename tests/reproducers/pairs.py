@@ -72,10 +72,14 @@ def _tested() -> Sequence[str]:
 
 
 def pairs() -> list[ParameterSet]:
-    """(slug, version): every release of the published errors, both ends of the others."""
+    """(slug, version): every release of the published errors, the newest of all, both ends of some.
+
+    What reproducers share changes for one and breaks another; the newest release of each tells.
+    """
     inner = [(slug, version) for slug in PUBLISHED for version in declared(slug)]
+    newest = [(slug, version) for slug in SLUGS for version in declared(slug)[-1:]]
     both = [(slug, version) for slug in _tested() for version in _both_ends(slug)]
-    return [_marked(*pair) for pair in sorted({*inner, *both})]
+    return [_marked(*pair) for pair in sorted({*inner, *newest, *both})]
 
 
 def on_reference() -> list[str]:
