@@ -113,7 +113,8 @@ def main() -> int:
     args = parser.parse_args()
     settings = load_settings()
     wheel = fetch("sglang", args.release, settings)
-    sites = population(scan_wheel(wheel).sites)
+    every = scan_wheel(wheel).sites
+    sites = population(every)
     out: dict[str, Any] = {"release": args.release, "population": len(sites)}
     found: dict[str, Found] = {}
 
@@ -121,7 +122,7 @@ def main() -> int:
         started = time.perf_counter()
         results = synthesize_sites(
             wheel, sorted(chosen, key=lambda s: (s.file, s.line, s.site_id)), Wish(), settings,
-            jobs=args.jobs,
+            every=every, jobs=args.jobs,
         )  # fmt: skip
         out[name] = figures(results) | {"wall": time.perf_counter() - started}
         found.update({str(r["siteId"]): r for r in results})

@@ -18,7 +18,9 @@ Step = Literal["trigger", "fix"]
 Outcome = Literal["raised", "returned", "wrong-result", "timeout", "died", "skipped"]
 Device = Literal["cpu", "cuda"]
 
+NOT_TRIED: Final = "not-tried"
 SYNTHESIS_REASONS: Final = {
+    NOT_TRIED: "it was not looked for on this machine, or no raise or assert of Python raises it",
     "no-import": "its module cannot be loaded on a machine without what it is for",
     "module-level": "it is not in a function",
     "no-function": "its function was not found in the compiled file",
@@ -27,6 +29,7 @@ SYNTHESIS_REASONS: Final = {
     "needs-stand-in": "a package that is not here decides whether it is reached",
     "too-slow": "the function ran too long, or did what no run may do",
     "vacuous": "only a value of which nothing is known would decide",
+    "other-words": "it raises, but only with another of its texts, which has an entry of its own",
     "message-mismatch": "the message that was raised is not one of its template",
     "class-mismatch": "what was raised is of another class",
     "unconditional": "its function raises it whatever it is given",

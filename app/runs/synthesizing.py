@@ -48,8 +48,16 @@ def line_digest() -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def site_payload(site: ScannedSite, before: Found | None = None) -> dict[str, Any]:
-    """A site as the walled process needs it."""
+def site_payload(
+    site: ScannedSite, before: Found | None = None, others: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A site as the walled process needs it.
+
+    Args:
+        site: the site.
+        before: what is known of it from elsewhere.
+        others: patterns of the other texts that its message can have.
+    """
     return {
         "siteId": site.site_id,
         "entryId": site.entry_id,
@@ -60,6 +68,7 @@ def site_payload(site: ScannedSite, before: Found | None = None) -> dict[str, An
         "errorClass": site.error_class,
         "template": site.template,
         "pattern": "" if site.condition else site.pattern,
+        "others": list(others),
         "before": before,
     }
 

@@ -7,6 +7,7 @@ entry with a reproducer written by hand keeps that one: what was found of it is 
 import os
 from typing import Any, Final
 
+from packaging.version import Version
 from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
@@ -14,6 +15,7 @@ from app.db import read_meta, touch, write_meta
 from app.models import Entry, Run, utc_now
 from app.runs.found import Found, found_releases, read_found, store_path, worth
 from app.runs.record import new_run_id
+from app.services.found_reasons import LAUNCH, keep_reasons
 from app.settings import Settings
 
 FOUND: Final = "found"
@@ -45,23 +47,34 @@ def load_found(db: Session, settings: Settings) -> int:
         return 0
     db.execute(delete(Run).where(col(Run.origin) == FOUND))
     count = 0
-    for package, version in found_releases(settings):
+    codes: dict[str, str] = {}
+    for package, version in sorted(found_releases(settings), key=lambda r: (r[0], Version(r[1]))):
         best: dict[str, Found] = {}
         for result in read_found(settings, package, version).values():
             entry_id = str(result["entryId"])
             known = best.get(entry_id)
-            if result.get("trigger") and (known is None or worth(result) < worth(known)):
+            if known is None or worth(result) < worth(known):
                 best[entry_id] = result
         for entry_id, result in best.items():
+            if codes.get(entry_id) not in ("", LAUNCH) or result.get("fix"):
+                codes[entry_id] = _code(result)
             slug, explained = owners.get(entry_id, (None, True))
-            if explained or slug:
+            if explained or slug or not result.get("trigger"):
                 continue
             rows = runs_of_found(result, f"{package}=={version}")
             db.add_all(rows)
             count += len(rows)
+    keep_reasons(db, codes)
     write_meta(db, _STAMP, stamp)
     touch(db)
     return count
+
+
+def _code(result: Found) -> str:
+    """Why a result is no evidence; empty, or `LAUNCH`, if it is."""
+    if not result.get("fix"):
+        return str(result.get("reason") or "no-fix")
+    return LAUNCH if result.get("level") == LAUNCH else ""
 
 
 def runs_of_found(result: Found, subject: str) -> list[Run]:

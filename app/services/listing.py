@@ -15,6 +15,7 @@ from app.services.cursors import MOST, read_cursor, write_cursor
 from app.services.entries import dataset_version
 from app.services.evidence import executed_ids
 from app.services.filters import check_filters
+from app.services.found_reasons import check_evidence, evidence_ids, reason_for, reasons_of
 from app.services.indexing import deferred
 from app.services.near import near_words
 from app.services.records import Summary, SummaryPage
@@ -44,6 +45,8 @@ class ListQuery(BaseModel):
     family: str = ""
     status: str = ""
     """What happened in the release, or `explained`, or `executed`."""
+    evidence: str = ""
+    """What shows it, or why nothing does; see `app.services.found_reasons.EVIDENCE`."""
     area: str = ""
     """A part of the package as the heat map of releases names it: `srt/layers`."""
 
@@ -54,7 +57,7 @@ class ListQuery(BaseModel):
         named = {
             "q": self.q, "package": self.package, "release": self.release,
             "class": self.error_class, "family": self.family, "status": self.status,
-            "area": self.area,
+            "evidence": self.evidence, "area": self.area,
         }  # fmt: skip
         return {key: value for key, value in named.items() if value}
 
@@ -89,6 +92,7 @@ def list_errors(
         near = near_words(query.status, STATUSES)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise BadInputError(f"status is {query.status!r}; it takes {', '.join(STATUSES)}.{meant}")
+    check_evidence(query.evidence)
     check_filters(db, package=query.package, error_class=query.error_class, family=query.family)
     filters = query.filters()
     offset = (query.page - 1) * limit if cursor is None else read_cursor(cursor, filters)
@@ -139,6 +143,10 @@ def _searched(
     if query.area:
         here = set(db.exec(select(Entry.id).where(_in_area(query, release))))
         only = sorted(here if only is None else here & set(only))
+    if query.evidence:
+        shown, inside = evidence_ids(db, query.evidence)
+        among = set(db.exec(select(Entry.id))) if only is None else set(only)
+        only = sorted(among & shown if inside else among - shown)
     filters = Filters(
         package=query.package,
         release=f"{release.package}=={release.version}" if release else "",
@@ -205,6 +213,7 @@ def summaries(db: Session, entries: list[Entry], release: Release | None = None)
     ids = [entry.id for entry in entries]
     places = _places(db, ids, release)
     verified = executed_ids(db, ids)
+    reasons = reasons_of(db)
     titles = {
         slug: str(content.get("title", ""))
         for slug, content in db.exec(
@@ -241,6 +250,7 @@ def summaries(db: Session, entries: list[Entry], release: Release | None = None)
                 release=version,
                 status=statuses.get(entry.id, "same" if site and release else None),
                 verified=entry.id in verified,
+                no_evidence=None if entry.id in verified else reason_for(entry.id, reasons),
             )
         )
     return rows
@@ -272,6 +282,10 @@ def _conditions(
         found.append(and_(col(Entry.explained)))
     if query.status == "executed":
         found.append(col(Entry.id).in_(sorted(executed_ids(db))))
+    if query.evidence:
+        ids, inside = evidence_ids(db, query.evidence)
+        listed = sorted(ids)
+        found.append(col(Entry.id).in_(listed) if inside else col(Entry.id).not_in(listed))
     if query.area:
         found.append(_in_area(query, release))
     if release is not None:

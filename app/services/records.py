@@ -162,6 +162,8 @@ class Summary(Public):
     """What happened to it in the release that was asked for."""
     verified: bool = False
     """It was executed on some release; see `app.services.evidence.executed_on`."""
+    no_evidence: str | None = None
+    """Why it was not: a code of `reproducers.protocol.SYNTHESIS_REASONS`; None if it was."""
 
 
 class SummaryPage(Public):

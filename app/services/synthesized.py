@@ -12,14 +12,17 @@ from app.services.resolve import all_ids
 from app.services.synthesized_record import SynthesizedPage
 from app.settings import Settings
 from app.wheels import fetch, parse_release
-from reproducers.protocol import SYNTHESIS_REASONS, Request, Step
+from reproducers.protocol import NOT_TRIED, SYNTHESIS_REASONS, Request, Step
 
 
 def synthesized_page(db: Session, entry: Entry, settings: Settings) -> SynthesizedPage | None:
-    """What was found of an entry; None if it was never looked at."""
+    """What was found of an entry; None if it has a reproducer and was never looked at."""
     found = found_of_entry(settings, all_ids(db, entry))
-    if not found:
+    if not found and entry.slug:
         return None
+    if not found:
+        words = SYNTHESIS_REASONS[NOT_TRIED]
+        return SynthesizedPage(subject="", level="none", reason=NOT_TRIED, reason_text=words)
     subject, result = found[0]
     return page_of(subject, result)
 

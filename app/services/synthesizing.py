@@ -2,7 +2,8 @@
 
 import fnmatch
 import random
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -83,8 +84,10 @@ def synthesize_release(
         UnavailableError: nothing can be executed, or the results cannot be kept.
         BadWheelError: the wheel is damaged.
     """
-    sites = wish.chosen(scan_wheel(wheel).sites)
-    return synthesize_sites(wheel, sites, wish, settings, jobs=jobs, on_progress=on_progress)
+    every = scan_wheel(wheel).sites
+    return synthesize_sites(
+        wheel, wish.chosen(every), wish, settings, every=every, jobs=jobs, on_progress=on_progress
+    )
 
 
 def synthesize_sites(  # the parts of one question
@@ -93,6 +96,7 @@ def synthesize_sites(  # the parts of one question
     wish: Wish,
     settings: Settings,
     *,
+    every: Sequence[ScannedSite] = (),
     jobs: int = 2,
     on_progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
@@ -103,6 +107,7 @@ def synthesize_sites(  # the parts of one question
         sites: in the order of files.
         wish: whether what is known is looked at again, and the seed.
         settings: where the caches and the database lie.
+        every: all sites of the release: which texts a line can have.
         jobs: how many sandboxes at a time.
         on_progress: told how far it is.
     """
@@ -114,7 +119,12 @@ def synthesize_sites(  # the parts of one question
         if result.get("fix"):  # found by an older program: shown again, if it still is so
             earlier[site_id] = result
             own.add(site_id)
-    todo = [site_payload(s, earlier.get(s.site_id)) for s in sites if s.site_id not in known]
+    texts = _texts([*every, *sites])
+    todo = [
+        site_payload(s, earlier.get(s.site_id), sorted(texts[s.file, s.line] - {s.pattern}))
+        for s in sites
+        if s.site_id not in known
+    ]
     results = {s.site_id: known[s.site_id] for s in sites if s.site_id in known}
     tell = on_progress or (lambda _done, _total, _found: None)
     pending: list[Found] = []
@@ -126,11 +136,12 @@ def synthesize_sites(  # the parts of one question
 
     def take(site: dict[str, Any], found: Found) -> None:
         nonlocal good
-        facts = {k: v for k, v in site.items() if k not in ("before", "pattern")}
+        facts = {k: v for k, v in site.items() if k not in ("before", "pattern", "others")}
         result = {**facts, "detail": "", **found}
         line = (site.get("before") or {}).get("launch")
-        if line and line["confirmed"] and found.get("reused") and site["siteId"] in own:
-            result |= {"launch": line, "level": "launch"}
+        if line and found.get("reused") and site["siteId"] in own:
+            result["launch"] = line
+            result["level"] = "launch" if line["confirmed"] else result["level"]
         results[str(site["siteId"])] = result
         good += bool(result.get("fix"))
         pending.append(result)
@@ -147,6 +158,15 @@ def synthesize_sites(  # the parts of one question
     finally:
         flush()
     return [results[s.site_id] for s in sites if s.site_id in results]
+
+
+def _texts(sites: Iterable[ScannedSite]) -> dict[tuple[str, int], set[str]]:
+    """The patterns of all texts that the message of a line can have."""
+    found: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for site in sites:
+        if not site.condition:
+            found[site.file, site.line].add(site.pattern)
+    return found
 
 
 def _confirm(wheel: Wheel, results: list[Found], settings: Settings, jobs: int) -> None:

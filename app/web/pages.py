@@ -15,6 +15,7 @@ from app.services.entries import dataset_version, entry_record
 from app.services.entry_page import EntryPage, entry_page
 from app.services.facets import facets_of
 from app.services.families import family_advice
+from app.services.found_reasons import EVIDENCE, EVIDENCE_WORDS
 from app.services.listing import ListQuery, list_errors
 from app.services.resolve import resolve
 from app.services.single_file import single_file
@@ -39,6 +40,7 @@ async def errors(request: Request, query: Annotated[ListQuery, Query()]) -> Resp
             query=query,
             found=found,
             facets=facets,
+            evidence=[(value, EVIDENCE_WORDS.get(value, value)) for value in EVIDENCE],
             site=site_address(state.settings),
         )
         return rendered(html, HTML)

@@ -3,17 +3,20 @@
 import ast
 import itertools
 import re
-import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reproducers.synthesis.conditions import Finding, examine, side
-from reproducers.synthesis.places import header, loaded
+from reproducers.synthesis.callables import callables
+from reproducers.synthesis.conditions import Atom, Finding, examine, side
+from reproducers.synthesis.hints import check_below, said
+from reproducers.synthesis.names import leaves
+from reproducers.synthesis.places import Place, bodies, header, loaded, stored
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.specs import Raises
-from reproducers.synthesis.values import Constants, chosen, for_atom, in_general, leaves
+from reproducers.synthesis.values import Constants, chosen, for_atom, in_general
+from reproducers.synthesis.worlds import World
 from reproducers.upstream.matching import message_of
 from reproducers.upstream.stand_ins import StandInCalledError
 
@@ -23,7 +26,7 @@ REPLACED: Final = "replaced:"
 _MOST_TOGETHER: Final = 4
 _EACH: Final = 14
 _UNREADY: Final = re.compile(
-    r"\bnot (?:been )?(?:published|initiali[sz]ed|available|set up|started)\b"
+    r"\bnot (?:been )?(?:published|initiali[sz]ed|available|set up|started|written)\b"
 )
 _FIRST: Final = 5
 """How many callables are replaced before anything else is tried."""
@@ -55,6 +58,8 @@ def blockers_of(runner: Runner, attempt: Attempt, *, passing: bool = False) -> l
     """
     place = runner.target.place
     last = attempt.last
+    if attempt.end == "hit":
+        return list(_wording(place))
     if passing or attempt.reached < 0:
         return _exits(runner, attempt, None)
     step = place.steps[attempt.reached]
@@ -98,6 +103,23 @@ def _exits(runner: Runner, attempt: Attempt, within: ast.stmt | None) -> list[Bl
     if not found:
         found.append(Blocker(last, upset=True))
     return found
+
+
+def _wording(place: Place) -> Iterator[Blocker]:
+    """The conditions that decide which text a site's message is."""
+    names = loaded(place.site)
+    seen: set[tuple[int, bool]] = set()
+    for statement in {id(s): s for s in place.of_line.values()}.values():
+        if list(bodies(statement)) or not stored(statement) & names:
+            continue
+        node: ast.stmt = statement
+        while id(node) in place.parents:
+            node, where = place.parents[id(node)]
+            if isinstance(node, ast.If) and where in ("body", "orelse"):
+                for wanted in (where == "body", where != "body"):
+                    if (id(node), wanted) not in seen:
+                        seen.add((id(node), wanted))
+                        yield Blocker(node, node.test, wanted)
 
 
 def _caught(node: ast.Try, site: ast.stmt) -> str:
@@ -150,18 +172,24 @@ def changes(  # noqa: C901, PLR0912  # one branch a case
     assert world is not None
     below = passing and attempt.end == "raised" and not isinstance(attempt.last, ast.Raise)
     if blocker.node is not None and (below or foreign(attempt)):
-        for path in _callables(runner, attempt, blocker.node)[:_FIRST]:
+        for path in callables(runner, attempt, blocker.node)[:_FIRST]:
             yield {REPLACED + path: True}
+    if blocker.node is not None and attempt.last is blocker.node and attempt.end == "raised":
+        yield from said(attempt, attempt.reads.get(id(blocker.node), {}))
     if isinstance(looked, Finding) and looked.atoms:
         yield from _for_condition(looked, attempt, constants)
+    if attempt.inner is not None and attempt.last is blocker.node:
+        check = check_below(attempt, *attempt.inner)
+        if check is not None:
+            yield from _for_condition(check, attempt, constants)
     node = blocker.node
     if blocker.raises and node is not None:
-        for path in _callables(runner, attempt, node):
+        for path in callables(runner, attempt, node):
             yield {REPLACED + path: True, f"{_result(path)}": Raises(blocker.raises)}
     if node is None:
         return
     if isinstance(looked, Finding):
-        for path in _callables(runner, attempt, node):
+        for path in callables(runner, attempt, node):
             for truth in (blocker.wanted, not blocker.wanted):
                 yield {REPLACED + path: True, _result(path): truth}
     paths = dict(looked) if isinstance(looked, dict) else {}
@@ -170,7 +198,7 @@ def changes(  # noqa: C901, PLR0912  # one branch a case
         for atom in looked.atoms:
             paths.update(atom.paths)
     if blocker.upset or blocker.raises:
-        for path in _callables(runner, attempt, node):
+        for path in callables(runner, attempt, node):
             yield {REPLACED + path: True}
     for path in sorted(leaves(paths), key=_order):
         for value in chosen(in_general(path, world, constants), path, world)[:_EACH]:
@@ -199,9 +227,9 @@ def _for_condition(found: Finding, attempt: Attempt, constants: Constants) -> It
     per_atom: list[list[Change]] = []
     for atom in found.atoms:
         one: list[Change] = []
-        paths = sorted(leaves(atom.paths), key=_order)
-        for path in paths:
-            one += [{path: v} for v in for_atom(atom, path, world, constants)]
+        paths = sorted(leaves(atom.paths), key=_order) or _alike(atom, world)
+        by_path = [[{p: v} for v in for_atom(atom, p, world, constants)] for p in paths]
+        one += [c for turn in itertools.zip_longest(*by_path) for c in turn if c is not None]
         if len(paths) == 2:  # both sides of a comparison
             one += _both(atom, paths, attempt, constants)
         per_atom.append(one)
@@ -218,6 +246,12 @@ def _for_condition(found: Finding, attempt: Attempt, constants: Constants) -> It
                 yield change
 
 
+def _alike(atom: Atom, world: World) -> list[str]:
+    """Inputs that bear a name of a condition of which nothing else is known."""
+    names = {n.rpartition(".")[2] for n in loaded(atom.node)}
+    return [p for p in world.kinds if p.rpartition(".")[2] in names]
+
+
 def _both(atom: Any, paths: list[str], attempt: Attempt, constants: Constants) -> list[Change]:
     world = attempt.world
     assert world is not None
@@ -227,97 +261,3 @@ def _both(atom: Any, paths: list[str], attempt: Attempt, constants: Constants) -
 
 def _result(path: str) -> str:
     return (path.rpartition(".")[2] if path.startswith("call:") else path) + "()"
-
-
-def _callables(runner: Runner, attempt: Attempt, node: ast.stmt) -> list[str]:
-    """The callables of a statement that could be replaced, the one that raised first."""
-    target = runner.target
-    found: list[tuple[bool, str]] = []
-    imported = _imports(target.place.function)
-    world = attempt.world
-    assert world is not None
-    parts: list[ast.AST] = list(header(node)) or [node]
-    for part in parts:
-        for each in ast.walk(part):
-            if not isinstance(each, ast.Call):
-                continue
-            path, leaf = _callable(each.func, runner, imported)
-            if path and path not in world.replaced:
-                first = attempt.callees[0][1] if attempt.callees else ""
-                found.append((leaf != first, path))
-    below = _below(attempt)
-    found.sort(key=lambda f: f[0])
-    paths = [path for _, path in found]
-    if isinstance(attempt.error, StandInCalledError):
-        below, paths = [], [*below, *paths]
-    return [p for p in dict.fromkeys([*paths, *below]) if p not in world.replaced]
-
-
-def _below(attempt: Attempt) -> list[str]:
-    """The release's functions through which an exception came, those that fetch something first."""
-    found = []
-    for module, name in attempt.callees:
-        owner = sys.modules.get(module)
-        if module.partition(".")[0] in ("torch", "reproducers") or owner is None:
-            continue
-        if isinstance(vars(owner).get(name), types.FunctionType):
-            found.append(f"call:{module}.{name}")
-    return sorted(found, key=lambda p: not p.endswith(("_of", "config", "_args")))
-
-
-def _callable(func: ast.expr, runner: Runner, imported: dict[str, str]) -> tuple[str, str]:  # noqa: C901, PLR0911  # one answer a case
-    """What would be replaced for a call, and its name; nothing if it cannot be."""
-    scope = runner.target.scope
-    if isinstance(func, ast.Name):
-        if func.id in imported:
-            return f"call:{imported[func.id]}", func.id
-        return _global(scope, func.id), func.id
-    if isinstance(func, ast.Subscript):  # kernel[grid](...)
-        return _callable(func.value, runner, imported)
-    if not isinstance(func, ast.Attribute):
-        return "", ""
-    names: list[str] = [func.attr]
-    node: ast.expr = func.value
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if isinstance(node, ast.Call):  # get_platform().x(): the call at the root is replaced
-        return _callable(node.func, runner, imported)
-    if not isinstance(node, ast.Name):
-        return "", ""
-    names.reverse()
-    root = node.id
-    if root in runner.target.params:
-        kind = runner.target.params[root]
-        base = "server_args" if kind.name == "server_args" else root
-        return ".".join([base, *names]), names[-1]
-    value = scope.get(root)
-    if isinstance(value, types.ModuleType):
-        for name in names[:-1]:
-            inner = getattr(value, name, None)
-            if not isinstance(inner, types.ModuleType):
-                return "", ""
-            value = inner
-        return f"call:{value.__name__}.{names[-1]}", names[-1]
-    return _global(scope, root), root
-
-
-def _global(scope: dict[str, Any], name: str) -> str:
-    """What a global name would be replaced as: where its function or class is defined."""
-    value = scope.get(name)
-    if value is None or (isinstance(value, type) and issubclass(value, BaseException)):
-        return ""
-    module, leaf = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    if isinstance(module, str) and leaf == name and vars(sys.modules.get(module) or ast).get(name) is value:  # noqa: E501  # fmt: skip
-        return f"call:{module}.{name}"
-    return f"call:{scope['__name__']}.{name}"
-
-
-def _imports(function: ast.AST) -> dict[str, str]:
-    """Names that a function imports itself, with their modules."""
-    found: dict[str, str] = {}
-    for node in ast.walk(function):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    return found

@@ -13,17 +13,19 @@ from typing import Any, Final, Literal
 from reproducers.synthesis.blockers import Blocker, observer
 from reproducers.synthesis.conditions import Finding
 from reproducers.synthesis.kinds import ANY, UNSET, default_of
+from reproducers.synthesis.names import leaves, odd
 from reproducers.synthesis.places import Place
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.search import Budget, Search, State, differing
 from reproducers.synthesis.specs import Raises, Thing, same
-from reproducers.synthesis.values import Constants, chosen, for_atom, in_general, leaves
+from reproducers.synthesis.values import Constants, chosen, for_atom, in_general
 from reproducers.synthesis.worlds import World
 
 Rank = Literal["legal value", "dropped", "other choice", "switched off"]
 RANKS: Final[tuple[Rank, ...]] = ("legal value", "dropped", "other choice", "switched off")
 _MOST_TRIED: Final = 160
-_MOST_MENDED: Final = 4
+_MOST_MENDED: Final = 6
+_MOST_ALIKE: Final = 2
 _MOST_TOGETHER: Final = 3
 
 
@@ -118,7 +120,7 @@ class Fixing:
         """The first fix by rank; None if no single change makes the call return."""
         self.passed = []
         budget.first = self.runner.runs
-        tried = sorted(self._changes(trigger), key=lambda c: c[0])[:_MOST_TRIED]
+        tried = sorted(self._changes(trigger), key=lambda c: c[:2])[:_MOST_TRIED]
         seen: set[str] = set()
         away: Fix | None = None
         for rank, _, changes in tried:
@@ -138,11 +140,28 @@ class Fixing:
                 continue
             if state.attempt.own_guard and state.attempt.end in ("raised", "stopped"):
                 self.passed.append((RANKS[rank], changes, state))
-        for rank_, changes, state in self.passed[:_MOST_MENDED]:
+        for rank_, changes, state in self._farthest():
             mended = self._mended(trigger, rank_, changes, state, budget)
             if mended is not None:
                 return mended
         return away
+
+    def _farthest(self) -> list[tuple[Rank, dict[str, Any], State]]:
+        """What passed the check and came farthest, a few of each input and rank."""
+        several: dict[tuple[Rank, str], int] = {}
+        chosen_: list[tuple[Rank, dict[str, Any], State]] = []
+
+        def far(one: tuple[Rank, dict[str, Any], State]) -> tuple[int, int]:
+            attempt = one[2].attempt
+            assert attempt is not None
+            return RANKS.index(one[0]), -getattr(attempt.last, "lineno", 0)
+
+        for one in sorted(self.passed, key=far):
+            key = one[0], ",".join(sorted(one[1]))
+            several[key] = several.get(key, 0) + 1
+            if several[key] <= _MOST_ALIKE:
+                chosen_.append(one)
+        return chosen_[:_MOST_MENDED]
 
     @staticmethod
     def _holds(attempt: Attempt) -> bool:
@@ -161,7 +180,8 @@ class Fixing:
             for p in differing(found.values, state.values)
             if p in found.values and p not in changes
         }
-        if any(not same(found.values.get(p), v) for p, v in changes.items()):
+        changes = {p: found.values.get(p, UNSET) for p in changes}  # mending may have gone on
+        if any(v is UNSET or same(v, trigger.values.get(p, UNSET)) for p, v in changes.items()):
             return None
         both = State({**trigger.values, **context}, trigger.replaced | found.replaced)
         both.attempt = self.runner.run(both.values, both.replaced)
@@ -250,7 +270,8 @@ class Fixing:
             rank = 0 if path in trigger.values or not given else 2
         if path == "platform" or path.startswith("env:"):
             rank = max(rank, 2)
-        return rank, number + (500.0 if isinstance(value, Thing) else 0.0), {path: value}
+        far = number + (500.0 if isinstance(value, Thing) or odd(path, value) else 0.0)
+        return rank, far, {path: value}
 
 
 def _off(now: Any, value: Any) -> int:

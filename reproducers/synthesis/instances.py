@@ -31,6 +31,10 @@ _METHODS: Final = (
 )  # fmt: skip
 
 
+_HELD: Final = ("_parameters", "_buffers", "_modules")
+_MODULES: Final = "torch.nn.modules.module"
+
+
 @functools.cache
 def tree_of(file: str) -> ast.Module:
     """The syntax tree of a file, read once."""
@@ -191,6 +195,9 @@ def _new(sub: Any, world: World, path: str) -> Any:
         try:
             made = make(sub)
             own = object.__getattribute__(made, "__dict__")
+            if hasattr(sub, "register_parameter"):  # a torch.nn.Module, with nothing in it
+                own |= {name: {} for name in _HELD}
+                own |= {"training": False, "_non_persistent_buffers_set": set()}
             own["_world_"], own["_path_"] = world, path
         except Exception:  # noqa: BLE001, S112  # a foreign class may refuse in any way
             continue
@@ -228,6 +235,13 @@ def plain_server_args(world: World, path: str) -> Any:
     return made
 
 
+def _returned(static: property) -> Kind:
+    """What a property says that it is."""
+    getter = static.fget
+    annotation = getattr(getter, "__annotations__", {}).get("return", UNSET)
+    return ANY if annotation is UNSET else kind_of(annotation, getattr(getter, "__globals__", {}))
+
+
 @functools.cache
 def _subclass(cls: type) -> type | None:  # noqa: C901  # cases side by side read best
     kinds = kinds_of(cls)
@@ -236,25 +250,30 @@ def _subclass(cls: type) -> type | None:  # noqa: C901  # cases side by side rea
         statics.update(vars(base))
     only_fields = cls.__name__ == "ServerArgs" and cls.__module__ == SERVER_ARGS
 
-    def __getattribute__(self: Any, name: str) -> Any:  # noqa: N807  # it becomes the method
+    def __getattribute__(self: Any, name: str) -> Any:  # noqa: C901, N807, PLR0911  # it becomes the method
         if name.startswith("__") or name in ("_world_", "_path_"):
             return object.__getattribute__(self, name)
         own = object.__getattribute__(self, "__dict__")
         if name in own:
             return own[name]
+        for held in _HELD:
+            if name in own.get(held, ()):
+                return own[held][name]
         world, path = own["_world_"], own["_path_"]
         here = f"{path}.{name}"
         if here in world.replaced:
             return world.stand_for(here)
         static = statics.get(name, UNSET)
         kind = kinds.get(name)
+        if isinstance(static, property) and path.endswith("()"):
+            return world.get(here, _returned(static))  # of a result that is given
         if static is not UNSET and not isinstance(static, types.MemberDescriptorType):
             if kind is None or isinstance(static, _METHODS) or hasattr(static, "__get__"):
                 return object.__getattribute__(self, name)
             if kind.default is UNSET:
                 return object.__getattribute__(self, name)
         if kind is None:
-            if only_fields:
+            if only_fields or sys._getframe(1).f_globals["__name__"] == _MODULES:  # noqa: SLF001  # torch asks whether a name is free
                 raise AttributeError(name)
             kind = ANY
         return world.get(here, kind)

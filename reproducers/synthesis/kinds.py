@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from reproducers.synthesis.specs import Member, Tensor, Thing
+from reproducers.synthesis.specs import Member, Tensor, Thing, device
 
 UNSET: Final = object()
 
@@ -45,7 +45,7 @@ _PLAIN: Final[dict[type, Name]] = {
 _TYPES: Final[dict[Name, tuple[type, ...]]] = {
     "bool": (bool,), "int": (int,), "float": (int, float), "str": (str,), "bytes": (bytes,),
     "list": (list, tuple), "tuple": (tuple,), "set": (set, frozenset), "dict": (dict,),
-    "tensor": (Tensor,), "enum": (Member,), "dtype": (Member,), "device": (str, Member),
+    "tensor": (Tensor,), "enum": (Member,), "dtype": (Member,), "device": (Member,),
     "object": (Thing,), "callable": (Thing,), "server_args": (Thing,), "size": (tuple,),
 }  # fmt: skip
 
@@ -202,7 +202,7 @@ def default_of(kind: Kind, path: str) -> Any:  # noqa: PLR0911  # one answer a k
         return name_like(path)
     plain: dict[Name, Any] = {
         "bool": False, "int": 1, "float": 1.0, "list": [], "tuple": (), "set": set(), "dict": {},
-        "bytes": b"", "device": "cpu", "size": (4, 8),
+        "bytes": b"", "device": device("cpu"), "size": (4, 8),
     }  # fmt: skip
     return plain.get(kind.name, UNSET)
 
@@ -210,12 +210,15 @@ def default_of(kind: Kind, path: str) -> Any:  # noqa: PLR0911  # one answer a k
 def name_like(path: str) -> str:
     """A string that could be the value of what bears this name."""
     leaf = path.rpartition(".")[2].strip("()[]'\"0123456789").lower()
+    words = leaf.split("_")
     for word, text in _NAMES.items():
-        if word in leaf:
+        if word in words or (len(word) > _SHORT and word in leaf):
             return text
     return "custom"
 
 
+_SHORT: Final = 3
+"""Shorter words are found in others that mean something else: `dir` in `direction`."""
 _NAMES: Final = {
     "url": "http://localhost:8000", "host": "127.0.0.1", "path": "/tmp/model", "dir": "/tmp/model",  # noqa: S108  # a value, never opened by us
     "device": "cpu", "dtype": "bfloat16", "model": "my-model", "algorithm": "EAGLE",

@@ -165,12 +165,18 @@ def loaded(node: ast.AST) -> set[str]:
 
 
 def stored(node: ast.AST) -> set[str]:
-    """Names and dotted names that a statement assigns; for `a.b[i] = ...` it is `a.b`."""
+    """Names and dotted names that a statement assigns or fills; for `a.b[i] = ...` it is `a.b`."""
     found = _named(node, ast.Store)
     for each in ast.walk(node):
         if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
             found.add(dotted(each.value))
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
+            found |= {dotted(each.func.value)} if each.func.attr in _FILLING else set()
     return found - {""}
+
+
+_FILLING = frozenset({"append", "extend", "add", "update", "insert", "setdefault", "appendleft"})
+"""Methods that put something into what they are called on."""
 
 
 def _named(node: ast.AST, context: type[ast.expr_context]) -> set[str]:

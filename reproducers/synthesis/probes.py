@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from reproducers.synthesis.kinds import ANY, Kind, kind_of_value, name_like
-from reproducers.synthesis.specs import Member, Tensor, Thing, build
+from reproducers.synthesis.specs import Member, Tensor, Thing, build, device
 
 if TYPE_CHECKING:
     from reproducers.synthesis.worlds import World
@@ -22,9 +22,11 @@ _TEXT: Final = frozenset(
      "title", "casefold", "isalnum", "isidentifier", "splitlines", "find"}
 )  # fmt: skip
 _TENSOR: Final = frozenset(
-    {"shape", "dtype", "ndim", "numel", "dim", "stride", "is_contiguous", "is_cuda", "contiguous",
+    {"shape", "ndim", "numel", "dim", "stride", "is_contiguous", "is_cuda", "contiguous",
      "element_size", "untyped_storage", "data_ptr", "requires_grad", "nelement", "is_sparse"}
 )  # fmt: skip
+_BY_NAME: Final = {"dtype": Kind("dtype"), "device": Kind("device")}
+"""What attributes of these names are, wherever they are met."""
 _ROWS: Final = frozenset({"append", "extend", "sort", "insert", "reverse"})
 _TABLES: Final = frozenset({"items", "keys", "values", "setdefault", "update"})
 
@@ -71,7 +73,20 @@ class Probe:
         if name == "get":
             return self._lookup
         object.__setattr__(self, "_seen", True)
-        return world.get(f"{path}.{name}")
+        return world.get(f"{path}.{name}", _BY_NAME.get(name, ANY))
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, _types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """What torch is given is a tensor."""
+        plain = [_as_tensor(a) for a in args]
+        named = {k: _as_tensor(v) for k, v in (kwargs or {}).items()}
+        return function(*plain, **named)
+
+    def __next__(self) -> Any:
+        """Its first element: `next(module.parameters())`."""
+        return self._world.get(f"next({self._path})")
 
     def _lookup(self, key: Any = None, default: Any = None, *_rest: Any) -> Any:
         kind = kind_of_value(default)
@@ -205,6 +220,14 @@ class Probe:
         return -self.settled(1)
 
 
+def _as_tensor(value: Any) -> Any:
+    if type(value) is Probe:
+        return value.settled(Tensor((4, 8)), Kind("tensor"))
+    if type(value) in (list, tuple):
+        return type(value)(_as_tensor(v) for v in value)
+    return value
+
+
 def _arithmetic(name: str) -> Any:
 
     reflected = name.startswith("r") and name != "rshift"
@@ -255,7 +278,7 @@ def like(other: Any, path: str) -> tuple[Any, Kind | None]:  # noqa: C901, PLR09
     if isinstance(other, torch.dtype):
         return Member("torch", "float32"), Kind("dtype")
     if isinstance(other, torch.device):
-        return "cpu", Kind("device")
+        return device("cpu"), Kind("device")
     if isinstance(other, tuple):
         return tuple(4 for _ in other), Kind("tuple")
     if isinstance(other, list):

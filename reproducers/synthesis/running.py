@@ -42,6 +42,8 @@ class Attempt:
     """The last statement of the function that was executed."""
     callees: list[tuple[str, str]] = field(default_factory=list)
     """The functions below through which an exception came: module and name, outermost first."""
+    inner: tuple[types.FrameType, int] | None = None
+    """The engine's function below that raised by itself, and the line."""
     reads: dict[int, dict[str, None]] = field(default_factory=dict)
     """What each statement looked at, by `id`, the names it used included."""
     shadow: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -151,9 +153,12 @@ class Runner:
         while tb is not None:
             frame = tb.tb_frame
             if frame.f_code is self.target.code:
-                below, attempt.callees = True, []
+                below, attempt.callees, attempt.inner = True, [], None
             elif below:
-                attempt.callees.append((frame.f_globals.get("__name__", ""), frame.f_code.co_name))
+                name = frame.f_globals.get("__name__", "")
+                attempt.callees.append((name, frame.f_code.co_name))
+                if tb.tb_next is None and name.partition(".")[0] == attempt.package:
+                    attempt.inner = frame, tb.tb_lineno
             tb = tb.tb_next
 
     @contextlib.contextmanager

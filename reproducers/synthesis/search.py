@@ -17,6 +17,7 @@ from reproducers.synthesis.blockers import (
     observer,
 )
 from reproducers.synthesis.conditions import Finding
+from reproducers.synthesis.names import odd
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.specs import same
 from reproducers.synthesis.values import Constants
@@ -29,6 +30,10 @@ _REPAIR: Final = 0.4
 _ENOUGH: Final = 9
 _AT_ONCE: Final = 26
 _WIDER: Final = 0.35
+_BETTER: Final = 250
+"""Runs that are spent on something better than odd values."""
+OTHER_WORDS: Final = "other-words"
+"""The site raises, with another of the texts that the catalog has of it."""
 
 
 @dataclass(slots=True)
@@ -102,8 +107,13 @@ class Search:
         self._accepts = accepts
         self.refused = ""
         """Why a hit did not count, if one did not."""
+        self.last_refused = ""
+        """The same of the last hit; empty if it counts."""
         self.best: State | None = None
         """The state that came farthest."""
+        self._spare: State | None = None
+        """What was found with values that no person would give."""
+        self._spare_at = 0
 
     def trigger(self, budget: Budget) -> State | None:
         """Inputs with which the site's own line raises."""
@@ -135,8 +145,9 @@ class Search:
             if self.best is None or score > self._score(self.best.attempt, 0, passing=passing):
                 self.best = state
 
+        self._spare, self._spare_at = None, 0
         push(start, 0.0)
-        while heap and not budget.over(self.runner):
+        while heap and not budget.over(self.runner) and not self._enough():
             opened = heapq.heappop(heap)[2]
             state = opened.state
             if state.depth >= _MOST_DEPTH:
@@ -150,7 +161,18 @@ class Search:
             if more:  # the rest of what could be tried here has to wait for its turn
                 opened.score -= _WIDER
                 heapq.heappush(heap, (-opened.score, next(number), opened))
-        return None
+        return self._spare
+
+    def _enough(self) -> bool:
+        """Whether nothing better was found for long enough, and something odd is there."""
+        return self._spare is not None and self.runner.runs - self._spare_at > _BETTER
+
+    def _good(self, state: State) -> bool:
+        """Whether the search ends here; if not, it is kept for the case that nothing better is."""
+        plain = not any(odd(p, v) for p, v in state.values.items())
+        if not plain and self._spare is None:
+            self._spare, self._spare_at = state, self.runner.runs
+        return plain
 
     def _waiting(self, state: State, *, passing: bool) -> Iterator[tuple[Blocker, Attempt, Change]]:
         """All that could be tried from a state."""
@@ -179,30 +201,40 @@ class Search:
             tried += 1
             before = self._progress(here, 0.0)
             new.attempt = self._run(new, observer(blocker), blocker)
-            if passing and _returns(new.attempt):
+            if passing and _returns(new.attempt) and self._good(new):
                 return new, False
             if new.attempt.end == "hit":
-                if not passing and self._counts(new.attempt):
+                if not passing and self._counts(new.attempt) and self._good(new):
                     return new, False
+                if not passing and self.last_refused == OTHER_WORDS:
+                    push(new, 0.0)  # the site has several texts: this was another one
             else:
-                after = self._progress(new.attempt, 0.0)
-                if after > before:
-                    push(new, after - int(after))
-                    farther += 3 if new.attempt.reached > here.reached else 1
-                elif after == before:
-                    push(new, before - int(before) - _SIDEWAYS)
-                elif opened.tried + tried < _MOST_REPAIRED:
-                    # What it looked for may hold now, at the price of a check before.
-                    push(new, before - after - _REPAIR)
+                late = opened.tried + tried >= _MOST_REPAIRED
+                farther += self._keep(new, before, push, here.reached, late=late)
             if tried >= _AT_ONCE or farther >= _ENOUGH or budget.over(self.runner):
                 opened.tried += tried
                 return None, True
         return None, False
 
+    def _keep(self, new: State, before: float, push: Any, reached: int, *, late: bool) -> int:
+        """Put a state where its turn will come; how much of a step forward it was."""
+        assert new.attempt is not None
+        after = self._progress(new.attempt, 0.0)
+        if after > before:
+            push(new, after - int(after))
+            return 3 if new.attempt.reached > reached else 1
+        if after == before:
+            push(new, before - int(before) - _SIDEWAYS)
+        elif not late:
+            # What it looked for may hold now, at the price of a check before.
+            push(new, before - after - _REPAIR)
+        return 0
+
     def _counts(self, attempt: Attempt) -> bool:
         if attempt.end != "hit":
             return False
         refused = self._accepts(attempt) if self._accepts is not None else ""
+        self.last_refused = refused
         self.refused = refused or self.refused
         return not refused
 
@@ -211,6 +243,8 @@ class Search:
             fraction = 0.8 * attempt.looked.score
         if not foreign(attempt):
             fraction += 0.1
+        if attempt.inner is not None:  # a check below that comes later is a little progress
+            fraction += attempt.inner[1] / 1e7
         return attempt.reached + fraction
 
     def _score(self, attempt: Attempt | None, fraction: float, *, passing: bool) -> float:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from reproducers.synthesis.conditions import Side
 from reproducers.synthesis.kinds import ANY, UNSET, Kind, default_of, member
-from reproducers.synthesis.specs import Member, Tensor, Thing
+from reproducers.synthesis.specs import Member, Tensor, Thing, device, device_name
 
 DTYPES: Final = (
     "float32", "bfloat16", "float16", "int32", "int64", "bool", "uint8", "float8_e4m3fn",
@@ -30,7 +30,7 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  # one answer a case
     if isinstance(value, torch.dtype):
         return Member("torch", str(value).rpartition(".")[2])
     if isinstance(value, torch.device):
-        return str(value)
+        return device(str(value))
     if isinstance(value, list | tuple | set | frozenset):
         if len(value) > MOST_ROW:
             return UNSET
@@ -46,10 +46,11 @@ def tensors_beside(mine: Side, raw: Any, now: Tensor) -> list[Tensor]:  # noqa: 
     other = plain(raw)
     shape = now.shape
     found: list[Tensor] = []
-    if isinstance(other, Member) and other.module == "torch":
+    named = device_name(other).partition(":")[0]
+    if named in ("cpu", "cuda", "xpu", "npu"):
+        found.append(Tensor(shape, now.dtype, named))
+    elif isinstance(other, Member) and other.module == "torch":
         found.append(Tensor(shape, other.qualname, now.device))
-    elif isinstance(other, str) and other.partition(":")[0] in ("cpu", "cuda", "xpu", "npu"):
-        found.append(Tensor(shape, now.dtype, other.partition(":")[0]))
     elif isinstance(other, tuple | list) and all(isinstance(n, int) and 0 <= n <= _BIG for n in other):  # noqa: E501  # fmt: skip
         found += [Tensor(tuple(other), now.dtype, now.device)]
         found += [Tensor((*other[:-1], other[-1] + 1), now.dtype, now.device)] if other else []

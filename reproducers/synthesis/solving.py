@@ -13,7 +13,7 @@ from reproducers.synthesis.fixes import Fix, Fixing, guards_of, watch_guards
 from reproducers.synthesis.instances import legal
 from reproducers.synthesis.machine import Machine
 from reproducers.synthesis.running import Attempt, Runner
-from reproducers.synthesis.search import Budget, Search, State
+from reproducers.synthesis.search import OTHER_WORDS, Budget, Search, State
 from reproducers.synthesis.specs import Raises, from_json, to_json
 from reproducers.synthesis.targets import NoTargetError, Target, target_of
 from reproducers.synthesis.values import Constants
@@ -39,7 +39,7 @@ def solve(
         of_leaf: what the release compares attributes with, by their names.
         seconds: how long each of the two searches may take.
     """
-    started = time.monotonic()
+    started, worked = time.monotonic(), time.process_time()
     result: dict[str, Any] = {"level": "none", "trigger": None, "fix": None, "reason": None}
     try:
         target = target_of(root, str(site["file"]), int(site["line"]), str(site["kind"]),
@@ -52,7 +52,8 @@ def solve(
     before = site.get("before") or {}
     known = _known(target, machine, before, mark, root, site)
     result |= known or _solved(target, site, machine, of_leaf, seconds, root)
-    return result | {"fingerprint": mark, "seconds": _since(started)}
+    used = round(time.process_time() - worked, 3)
+    return result | {"fingerprint": mark, "seconds": _since(started), "processor": used}
 
 
 def fingerprint(target: Target) -> str:
@@ -146,7 +147,9 @@ def refusal(attempt: Attempt, site: Mapping[str, Any]) -> str:
         return "class-mismatch"
     pattern = site.get("pattern")
     if pattern and not re.fullmatch(pattern, message, re.DOTALL):
-        return "message-mismatch"
+        others = site.get("others", ())
+        known = any(re.fullmatch(p, message, re.DOTALL) for p in others)
+        return OTHER_WORDS if known else "message-mismatch"
     return ""
 
 

@@ -24,7 +24,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of an enum, or another named constant of a module."""
+    """A member of an enum, another named constant of a module, or a `torch.device('cuda')`."""
 
     module: str
     qualname: str
@@ -48,6 +48,18 @@ class Raises:
     """What a call does instead of returning."""
 
     error_class: str
+
+
+def device(name: str) -> Member:
+    """A `torch.device` of this name."""
+    return Member("torch", f"device({name!r})")
+
+
+def device_name(value: Any) -> str:
+    """The name of a device that is an input, however it is given; empty if it is none."""
+    if isinstance(value, Member) and value.module == "torch":
+        return value.qualname[8:-2] if value.qualname.startswith("device(") else ""
+    return value if isinstance(value, str) else ""
 
 
 def same(one: Any, two: Any) -> bool:
@@ -158,6 +170,10 @@ def build(value: Any) -> Any:  # noqa: PLR0911  # one answer a case
     """
     if isinstance(value, Tensor):
         return _tensor(value)
+    if isinstance(value, Member) and value.qualname.startswith("device("):
+        import torch
+
+        return torch.device(device_name(value))
     if isinstance(value, Member):
         found: Any = importlib.import_module(value.module)
         for part in value.qualname.split("."):

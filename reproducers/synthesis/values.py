@@ -19,6 +19,7 @@ from reproducers.synthesis.kinds import (
     member,
     name_like,
 )
+from reproducers.synthesis.names import likely, odd
 from reproducers.synthesis.shapes import (
     DTYPES,
     MOST_ROW,
@@ -29,10 +30,11 @@ from reproducers.synthesis.shapes import (
     tensors,
     tensors_beside,
 )
-from reproducers.synthesis.specs import Absent, Member, Tensor, Thing, same
+from reproducers.synthesis.specs import Absent, Member, Tensor, Thing, device, device_name, same
 from reproducers.synthesis.worlds import World
 
 MOST: Final = 36
+DEVICES: Final = ("cpu", "cuda", "cuda:0", "npu", "xpu")
 _INTS: Final = (0, 1, 2, 3, 4, 8, 16, 64, 128, 5, -1, 1024)
 _FLOATS: Final = (0.0, 1.0, 0.5, 2.0, -1.0)
 _MOST_ELEMENTS: Final = 16
@@ -58,15 +60,6 @@ def _constants(node: ast.AST) -> Iterator[Any]:
                 yield value
 
 
-def leaves(paths: Iterable[str]) -> list[str]:
-    """Those paths that no other goes on from: what is looked at in the end."""
-    known = list(paths)
-    return [
-        p for p in known
-        if not any(o != p and o.startswith((f"{p}.", f"{p}[", f"{p}(")) for o in known)
-    ]  # fmt: skip
-
-
 def for_atom(atom: Atom, path: str, world: World, constants: Constants) -> list[Any]:
     """Values of one input that may turn one part of a condition."""
     found: list[Any] = []
@@ -77,7 +70,8 @@ def for_atom(atom: Atom, path: str, world: World, constants: Constants) -> list[
             for mine, other in ((atom.left, atom.right), (atom.right, atom.left)):
                 if path in mine.paths:
                     found += tensors_beside(mine, other.value, now)
-        if path in atom.left.paths:
+        strange = path not in atom.left.paths and path not in atom.right.paths
+        if path in atom.left.paths or strange:
             found += _beside(atom.op, atom.right.value, atom.left, wanted=atom.wanted, kind=kind)
         if path in atom.right.paths:
             op = _MIRRORED.get(type(atom.op), type(atom.op))()
@@ -167,6 +161,8 @@ def _others(value: Any, taken: list[Any]) -> list[Any]:
         found = [value + 1.0, value / 2]
     elif isinstance(value, str):
         found = ["custom", "other"]
+    elif device_name(value) and isinstance(value, Member):
+        found = [device(d) for d in DEVICES]
     elif isinstance(value, Member) and value.module == "torch":
         found = [Member("torch", d) for d in DTYPES]
     elif isinstance(value, tuple):
@@ -287,7 +283,7 @@ def in_general(path: str, world: World, constants: Constants) -> list[Any]:  # n
     elif name == "dtype":
         found += [Member("torch", d) for d in DTYPES]
     elif name == "device":
-        found += ["cpu", "cuda", "cuda:0"]
+        found += [device(d) for d in DEVICES]
     elif name in ("any", "object"):
         found += [Thing(), None]
         if name == "any":
@@ -306,10 +302,21 @@ def _fitting(value: Any, kind: Kind, *, relaxed: bool) -> Any:
         return value
     if isinstance(value, Thing):
         return UNSET if kind.name in _PLAIN else value
+    if kind.name == "device" and value in DEVICES:
+        return device(value)
     if fits(value, kind) or relaxed:
         return value
     whole = isinstance(value, int) and not isinstance(value, bool)
     return float(value) if kind.name == "float" and whole else UNSET
+
+
+def _in_environment(value: Any) -> Any:
+    """A value as a variable of the environment; UNSET if none would be set to it."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return str(value) if isinstance(value, int | float) else UNSET
 
 
 def chosen(found: list[Any], path: str, world: World) -> list[Any]:
@@ -324,10 +331,14 @@ def chosen(found: list[Any], path: str, world: World) -> list[Any]:
     seen: set[str] = set()
     for raw in found:
         value = _fitting(raw, known, relaxed=world.relaxed and path.startswith("server_args."))
+        if path.startswith("env:"):
+            value = _in_environment(value)
         if value is UNSET or same(value, used):
             continue
         key = f"{type(value).__name__}{value!r}"
         if key not in seen:
             seen.add(key)
             out.append(value)
+    mostly = likely(path.rpartition(".")[2]) if known.name == "any" else (object,)
+    out.sort(key=lambda v: (not isinstance(v, mostly), odd(path, v)))
     return out[:MOST]

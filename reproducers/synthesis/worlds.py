@@ -75,10 +75,10 @@ class World:
             self.kinds[path] = kind
         else:
             kind = known
-        if path in self.values:
-            value = self.values[path]
-        elif path in self.settled:
+        if path in self.settled and self._open(path):
             value = self.settled[path]
+        elif path in self.values:
+            value = self.values[path]
         else:
             value = default_of(kind, path)
             if value is UNSET:
@@ -88,8 +88,21 @@ class World:
 
     def knows(self, path: str) -> bool:
         """Whether something plain is at a path."""
-        found = self.values.get(path, self.settled.get(path, UNSET))
+        found = self._found(path)
         return found is not UNSET and not isinstance(found, Thing)
+
+    def guessed(self, path: str) -> bool:
+        """Whether nothing but its use, or a value that was tried, says what is at a path."""
+        return self.kinds.get(path, ANY).name == "any" or path in self.settled
+
+    def _open(self, path: str) -> bool:
+        """Whether it may still be settled by its use: nothing is given, or just some object."""
+        return path not in self.values or self.values[path] == Thing()
+
+    def _found(self, path: str) -> Any:
+        if self._open(path) and path in self.settled:
+            return self.settled[path]
+        return self.values.get(path, UNSET)
 
     def arguments(self) -> Any:
         """The release's `ServerArgs` of this run, at the path `server_args`."""
@@ -140,14 +153,14 @@ class World:
 
     def settle(self, path: str, value: Any, kind: Kind | None = None) -> Any:
         """Decide what an unknown is, by how it is used; an input from now on."""
-        if path not in self.values and path not in self.settled:
+        if self._open(path) and path not in self.settled:
             self.settled[path] = value
             self._made.pop(path, None)
         known = self.kinds.get(path, ANY)
         if known.name == "any" and path not in self.weak:
             self.kinds[path] = kind or kind_of_value(build(value) if isinstance(value, Member) else value)  # noqa: E501  # fmt: skip
         self.reads[path] = None
-        found = self.values.get(path, self.settled.get(path))
+        found = self._found(path)
         self.used[path] = found
         return self.make(path, found)
 

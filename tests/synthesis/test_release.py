@@ -288,3 +288,44 @@ def test_the_run_command_takes_an_id_of_what_was_found(
     assert "pass  trigger" in out
     assert "pass  fix" in out
     assert main(["run", str(found["cannot be"]["entryId"])]) == 3
+
+
+def test_the_list_is_filtered_by_evidence_and_by_reason(
+    found: dict[str, Found], settings: Settings, wheel: Wheel
+) -> None:
+    """In the pages and in the JSON API: what was found, what was not, and why not."""
+    with session(settings) as db:
+        load_release(db, scan_wheel(wheel))
+        load_found(db, settings)
+    client = TestClient(create_app(settings))
+
+    def listed(evidence: str) -> dict[str, str | None]:
+        asked: dict[str, str | int] = {"package": "tiny", "evidence": evidence, "limit": 200}
+        records = client.get("/api/errors", params=asked).json()["records"]
+        return {r["id"]: r["noEvidence"] for r in records}
+
+    every = {str(r["entryId"]) for r in found.values()}
+    shown, without = listed("synthesized"), listed("none")
+    assert set(shown) == {str(r["entryId"]) for r in found.values() if r["fix"]}
+    assert set(shown.values()) == {None}
+    assert set(without) == every - set(shown)
+    assert listed("written") == listed("launch") == listed("not-tried") == {}
+    unreached = str(found["cannot be"]["entryId"])
+    assert listed("not-reached")[unreached] == without[unreached] == "not-reached"
+    assert set(listed("died")) == {str(found["after a crash"]["entryId"])}
+    page = client.get("/errors", params={"package": "tiny", "evidence": "not-reached"}).text
+    assert f"/errors/{unreached}" in page
+    assert "Why it was not executed" in page
+    wrong = client.get("/api/errors", params={"evidence": "synthesised"})
+    assert wrong.status_code in (400, 422)
+    assert "synthesized" in wrong.text
+
+
+def test_an_entry_that_was_never_looked_at_says_so(settings: Settings, wheel: Wheel) -> None:
+    with session(settings) as db:
+        load_release(db, scan_wheel(wheel))
+    other = replace(settings, cache_dir=settings.cache_dir / "empty")
+    client = TestClient(create_app(other))
+    entry_id = client.get("/api/errors", params={"q": "asked for"}).json()["records"][0]["id"]
+    record = client.get(f"/api/errors/{entry_id}").json()["record"]
+    assert record["synthesized"]["reason"] == "not-tried"
