@@ -1,6 +1,7 @@
 """Pieces of work that tell where they were done; nodes import them by name."""
 
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -32,3 +33,31 @@ def note(item: str, folder: str) -> str:
         file.write(f"{node} {os.getpid()}\n")
     time.sleep(3)
     return node
+
+
+def die(_item: int, _shared: Any) -> None:
+    """Be killed."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_once(item: str, folder: str) -> int:
+    """Be killed the first time; the second time tell how many processes were at it."""
+    marks = Path(folder) / item
+    with marks.open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    pids = set(marks.read_text().split())
+    if len(pids) == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return len(pids)
+
+
+class TwoWordsError(Exception):
+    """Cannot be made again from its message."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first}, {second}")
+
+
+def not_portable(_item: int, _shared: Any) -> None:
+    """Fail with it."""
+    raise TwoWordsError("one", "two")
