@@ -25,10 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "file",
-        nargs="?",
-        default="-",
+        nargs="*",
+        default=["-"],
         metavar="FILE",
-        help="the log, plain, .gz or .zst; - reads a pipe",
+        help="the log, plain, .gz or .zst; - reads a pipe; several, a folder, or archives of logs "
+        "(tar, zip) are read at once and put together",
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=int, help="processes for several logs; one a processor"
     )
     parser.add_argument(
         "--command", metavar="LINE", help="the line that the server was launched with"
@@ -58,18 +62,30 @@ def _run(args: argparse.Namespace) -> int:
 
     if args.release and "==" not in args.release:
         raise BadInputError(f"--release {args.release!r} is none; it reads like sglang==0.5.23.")
-    if args.file != "-":
-        check_readable(Path(args.file))
+    if args.jobs is not None and args.jobs < 1:
+        raise BadInputError(f"--jobs is {args.jobs}; it takes a number from 1 on.")
+    paths = [Path(name) for name in args.file if name != "-"]
+    for path in paths:
+        if path.is_dir():
+            from app.diagnosis.logs import check_folder
+
+            check_folder(path)
+        else:
+            check_readable(path)
     settings = load_settings()
+    if _several(args.file):
+        from app.commands.diagnosing import diagnosed_together
+
+        return diagnosed_together(paths, _index(settings), settings, args)
     matcher = _matcher(settings)
     progress = _Progress()
     options = {"matcher": matcher, "command": args.command, "release": args.release}
-    if args.file == "-":
+    if not paths:
         if sys.stdin.isatty():
             print("Paste the log, then press Ctrl-D.", file=sys.stderr)
         result = diagnose_stream(sys.stdin.buffer, progress=progress, **options)
     else:
-        result = diagnose_path(Path(args.file), progress=progress, **options)
+        result = diagnose_path(paths[0], progress=progress, **options)
     progress.end()
     if result.verdict != "known" and settings.scan_state_file.exists():
         from app.services.diagnosis import note_reading
@@ -89,12 +105,36 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _matcher(settings: "Settings") -> "Matcher":
+    from app.diagnosis.catalog import open_matcher
+    from app.diagnosis.index import Index
+    from app.diagnosis.matcher import Matcher
+
+    index = _index(settings)
+    return open_matcher(index) if isinstance(index, Path) else Matcher(Index(index))
+
+
+def _several(names: list[str]) -> bool:
+    """Whether more than one log is meant."""
+    from app.exceptions import BadInputError
+
+    if len(names) == 1:
+        if names[0] == "-":
+            return False
+        from app.diagnosis.logs import is_one_log
+
+        return not is_one_log(Path(names[0]))
+    if "-" in names:
+        raise BadInputError("A pipe (-) is read by itself; give the other logs without it.")
+    return True
+
+
+def _index(settings: "Settings") -> Path | bytes:
     """The compiled index, written first if it is missing or older than the catalog."""
-    from app.diagnosis.catalog import fresh, open_matcher
+    from app.diagnosis.catalog import fresh
 
     path = fresh(settings)
     if path is not None:
-        return open_matcher(path)
+        return path
     why = _unwritable(settings.index_dir)
     print("Compiling the index of the catalog, once ...", file=sys.stderr)
 
@@ -104,9 +144,7 @@ def _matcher(settings: "Settings") -> "Matcher":
     if not why:
         from app.loading.index import refresh
 
-        return open_matcher(refresh(settings, progress=say))
-    from app.diagnosis.index import Index
-    from app.diagnosis.matcher import Matcher
+        return refresh(settings, progress=say)
     from app.loading.index import compiled
 
     print(
@@ -114,7 +152,7 @@ def _matcher(settings: "Settings") -> "Matcher":
         " Set REPROBASE_CACHE_DIR to a folder that can.",
         file=sys.stderr,
     )
-    return Matcher(Index(compiled(settings, progress=say)[0]))
+    return compiled(settings, progress=say)[0]
 
 
 def _unwritable(folder: Path) -> str:

@@ -21,7 +21,7 @@ def unpacked(stream: BinaryIO, head: bytes) -> BinaryIO:
     Raises:
         UnavailableError: zstd, and the package for it is not there.
     """
-    whole = cast("BinaryIO", io.BufferedReader(_Rest(head, stream)))
+    whole = cast("BinaryIO", io.BufferedReader(Rest(head, stream)))
     if head.startswith(_GZIP):
         return cast("BinaryIO", _Checked(gzip.GzipFile(fileobj=whole, mode="rb"), "gzip"))
     try:
@@ -32,7 +32,7 @@ def unpacked(stream: BinaryIO, head: bytes) -> BinaryIO:
     return cast("BinaryIO", _Checked(reader, "zstd"))
 
 
-class _Rest(io.RawIOBase):
+class Rest(io.RawIOBase):
     """The bytes already read, then the stream they came from."""
 
     def __init__(self, head: bytes, stream: BinaryIO) -> None:

@@ -1,34 +1,45 @@
-"""Looks for triggers and fixes of a release's sites: in walled processes, results as they come."""
+"""Looks for triggers and fixes of a release's sites: in walled processes, results as they come.
+
+Where the processes are started, on this machine or on the nodes of a cluster, is `app.spread`'s.
+"""
 
 import hashlib
 import itertools
 import json
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from app.exceptions import UnavailableError
 from app.preflight.configs import presets
-from app.runs.requests import bytecode_dir, release_subject
+from app.runs.looking import (
+    LIMITS,
+    Answers,
+    Found,
+    Here,
+    Task,
+    look_at,
+    look_for_lines,
+    seconds_for,
+)
 from app.runs.sandbox import stream
 from app.scanner.records import ScannedSite
 from app.settings import PROJECT_ROOT, Settings
+from app.spread import Spread
 from app.wheels import Wheel
-from reproducers.protocol import Event, Limits, Request, Result, Subject
+from app.wheels.arrived import sent
+from reproducers.protocol import Event, Request, Result, Subject
 
 BATCH: Final = 400
 """Sites a sandbox: loading a release takes seconds, and what is lost with one is bounded."""
-_SECONDS_A_SITE: Final = 20.0
-_SECONDS_A_LINE: Final = 60.0
+SENT_BATCH: Final = 150
+"""The same for a node of a cluster, which tells nothing before a batch is done."""
+_SHARES_A_SLOT: Final = 3
 _USUAL: Final = ("llama", "deepseek_v3", "qwen3_moe", "qwen3_next", "deepseek_v32")
 """Models that a line is tried with first."""
 _ABOUT_LINES: Final = ("launching.py", "answer.py")
-LIMITS: Final = Limits(memory_bytes=8 << 30, file_bytes=256 << 20, output_bytes=1 << 20)
-Found = dict[str, Any]
 
 
 @cache
@@ -90,7 +101,7 @@ def synthesize(
     settings: Settings,
     on_found: Callable[[dict[str, Any], Found], None],
     *,
-    jobs: int = 2,
+    spread: Spread,
     seed: int = 0,
     cancel: threading.Event | None = None,
 ) -> None:
@@ -101,49 +112,31 @@ def synthesize(
         sites: see `site_payload`, ordered by file.
         settings: where the caches lie.
         on_found: told each site with its result, one at a time.
-        jobs: how many sandboxes at a time.
+        spread: who starts the sandboxes, one for each batch.
         seed: passed on.
         cancel: when set, what runs is ended.
 
     Raises:
-        UnavailableError: sandboxes give nothing, or cannot be started.
+        UnavailableError: sandboxes give nothing, or cannot be started; a node was lost too often.
         BadWheelError: the wheel is damaged.
     """
-    subject = release_subject(wheel, settings)
-    request = Request(
-        kind="synthesize",
-        subject=subject,
-        scratch="",
-        seed=seed,
-        bytecode=str(bytecode_dir(settings)),
-        limits=LIMITS,
-    )
-    stop = cancel or threading.Event()
-    turn = threading.Lock()
+    by_id = {str(s["siteId"]): s for s in sites}
+
+    def tell(site_id: str, found: Found) -> None:
+        on_found(by_id[site_id], found)
+
     # Small batches where there are few sites, so that every job has something to do.
-    size = max(1, min(BATCH, -(-len(sites) // max(1, jobs))))
-    waiting = deque(batches(sites, size))
-
-    def work() -> None:
-        while not stop.is_set():
-            with turn:
-                if not waiting:
-                    return
-                batch = waiting.popleft()
-            try:
-                _one_batch(replace(request), batch, on_found, turn, stop)
-            except BaseException:
-                stop.set()
-                raise
-
-    with ThreadPoolExecutor(max(1, jobs), thread_name_prefix="synthesize") as pool:
-        futures = [pool.submit(work) for _ in range(max(1, jobs))]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            stop.set()
-            raise
+    wanted = spread.slots if spread.here else spread.slots * _SHARES_A_SLOT
+    size = max(1, min(BATCH if spread.here else SENT_BATCH, -(-len(sites) // wanted)))
+    _done(
+        look_at,
+        batches(sites, size),
+        Task(wheel, seed),
+        tell=tell,
+        settings=settings,
+        spread=spread,
+        cancel=cancel,
+    )
 
 
 def confirm_lines(
@@ -152,7 +145,7 @@ def confirm_lines(
     settings: Settings,
     on_line: Callable[[Found, dict[str, Any]], None],
     *,
-    jobs: int = 2,
+    spread: Spread,
     cancel: threading.Event | None = None,
 ) -> None:
     """Look for launch lines that show what was found of the argument checks.
@@ -162,53 +155,51 @@ def confirm_lines(
         found: results with a trigger.
         settings: where the caches lie.
         on_line: told each result with what was found of its line, one at a time.
-        jobs: how many sandboxes at a time.
+        spread: who starts the sandboxes.
         cancel: when set, what runs is ended.
 
     Raises:
-        UnavailableError: a sandbox gives nothing, or cannot be started.
+        UnavailableError: a sandbox gives nothing, or cannot be started; a node was lost too often.
     """
-    subject = release_subject(wheel, settings)
-    stop = cancel or threading.Event()
-    turn = threading.Lock()
+    by_id = {str(f["siteId"]): f for f in found}
+
+    def tell(site_id: str, line: Found) -> None:
+        on_line(by_id[site_id], line)
+
     known = [{k: f[k] for k in ("file", "line", "fix")} for f in found]
-    texts = {name: json.dumps(p.config) for name, p in presets().items() if not p.draft}
-    first = {name: texts[name] for name in _USUAL if name in texts}
-    parts = [list(found[i::jobs]) for i in range(max(1, jobs))]
+    texts: dict[str, str] = {
+        str(name): json.dumps(p.config) for name, p in presets().items() if not p.draft
+    }
+    first: dict[str, str] = {name: texts[name] for name in _USUAL if name in texts}
+    count = spread.slots if spread.here else spread.slots * _SHARES_A_SLOT
+    parts = [part for i in range(count) if (part := list(found[i::count]))]
+    task = Task(wheel, known=known, configs={**first, **texts})
+    _done(look_for_lines, parts, task, tell=tell, settings=settings, spread=spread, cancel=cancel)
 
-    def work(part: list[Found]) -> None:
-        left = {str(f["siteId"]): f for f in part}
-        while left and not stop.is_set():
-            request = Request(
-                kind="synthesize",
-                subject=subject,
-                scratch="",
-                bytecode=str(bytecode_dir(settings)),
-                limits=replace(LIMITS, seconds=120.0 + _SECONDS_A_LINE * len(left)),
-                payload={
-                    "task": "launch",
-                    "found": list(left.values()),
-                    "known": known,
-                    "configs": {**first, **texts},
-                },
-            )
-            before = len(left)
-            for message in stream(request, cancel=stop):
-                if isinstance(message, Event) and message.event == "value":
-                    result = left.pop(message.text, None)
-                    if result is not None:
-                        with turn:
-                            on_line(result, dict(message.data))
-            if len(left) == before:
-                return  # it gives nothing more: what is left has no line
 
-    with ThreadPoolExecutor(max(1, jobs), thread_name_prefix="lines") as pool:
-        try:
-            for future in [pool.submit(work, part) for part in parts if part]:
-                future.result()
-        except BaseException:
-            stop.set()
-            raise
+def _done(
+    function: Callable[[Any, Any], Answers],
+    pieces: Sequence[Any],
+    task: Task,
+    *,
+    tell: Callable[[str, Found], None],
+    settings: Settings,
+    spread: Spread,
+    cancel: threading.Event | None,
+) -> None:
+    """Have pieces done, and tell what they find, as soon as it is known."""
+    stop = cancel or threading.Event()
+    if spread.here:
+        task = replace(task, here=Here(settings, tell, stop))
+    elif isinstance(task.wheel, Wheel):
+        task = replace(task, wheel=sent(task.wheel))
+    try:
+        for _, answers in spread.each(function, pieces, spread.share(task)):
+            for site_id, found in answers:
+                tell(site_id, found)
+    except BaseException:
+        stop.set()
+        raise
 
 
 def run_again(
@@ -230,7 +221,7 @@ def run_again(
         subject=subject,
         scratch="",
         bytecode=bytecode,
-        limits=replace(LIMITS, seconds=120.0 + _SECONDS_A_SITE * len(ordered)),
+        limits=replace(LIMITS, seconds=seconds_for(len(ordered))),
         payload={"task": "again", "sites": ordered},
     )
     ended: dict[str, Found] = {}
@@ -240,38 +231,3 @@ def run_again(
         elif isinstance(message, Result) and message.outcome != "returned":
             raise UnavailableError(f"Nothing could be run again: {message.reason}.")
     return ended
-
-
-def _one_batch(
-    request: Request,
-    batch: list[dict[str, Any]],
-    on_found: Callable[[dict[str, Any], Found], None],
-    turn: threading.Lock,
-    stop: threading.Event,
-) -> None:
-    left = {str(s["siteId"]): s for s in batch}
-    while left and not stop.is_set():
-        sites = list(left.values())
-        limits = replace(request.limits, seconds=120.0 + _SECONDS_A_SITE * len(sites))
-        answered = 0
-        result: Result | None = None
-        asked = replace(request, payload={"sites": sites}, limits=limits)
-        for message in stream(asked, cancel=stop):
-            if isinstance(message, Result):
-                result = message
-            elif isinstance(message, Event) and message.event == "value":
-                site = left.pop(message.text, None)
-                if site is not None:
-                    answered += 1
-                    with turn:
-                        on_found(site, dict(message.data))
-        if left and not answered and not stop.is_set():
-            why = result.reason if result is not None else "no answer"
-            if len(sites) == len(batch) or result is None or result.outcome == "skipped":
-                raise UnavailableError(f"Nothing could be looked at: {why}.")
-            # The sandbox itself ended at this site: it is recorded, the rest goes on.
-            first = sites[0]
-            del left[str(first["siteId"])]
-            with turn:
-                on_found(first, {"level": "none", "trigger": None, "fix": None, "reason": "died",
-                                 "detail": str(why), "seconds": 0.0})  # fmt: skip

@@ -20,6 +20,7 @@ from app.runs.synthesizing import (
 from app.scanner.records import ScannedSite
 from app.scanner.release import scan_wheel
 from app.settings import Settings
+from app.spread import Spread, spread_of
 from app.wheels import Wheel
 
 Progress = Callable[[int, int, int], None]
@@ -74,7 +75,7 @@ def synthesize_release(
         wheel: the release.
         wish: which sites.
         settings: where the caches and the database lie.
-        jobs: how many sandboxes at a time.
+        jobs: how many sandboxes at a time on this machine; a cluster has one a processor.
         on_progress: told how far it is.
 
     Returns:
@@ -108,7 +109,7 @@ def synthesize_sites(  # the parts of one question
         wish: whether what is known is looked at again, and the seed.
         settings: where the caches and the database lie.
         every: all sites of the release: which texts a line can have.
-        jobs: how many sandboxes at a time.
+        jobs: how many sandboxes at a time on this machine; a cluster has one a processor.
         on_progress: told how far it is.
     """
     program = program_digest()
@@ -150,12 +151,15 @@ def synthesize_sites(  # the parts of one question
         tell(len(results), len(sites), good)
 
     tell(len(results), len(sites), good)
+    spread = spread_of(settings, max(1, jobs))
     try:
         if todo:
-            synthesize(wheel, todo, settings, take, jobs=jobs, seed=wish.seed)
+            synthesize(wheel, todo, settings, take, spread=spread, seed=wish.seed)
         flush()
-        _confirm(wheel, [results[s.site_id] for s in sites if s.site_id in results], settings, jobs)
+        looked = [results[s.site_id] for s in sites if s.site_id in results]
+        _confirm(wheel, looked, settings, spread)
     finally:
+        spread.close()
         flush()
     return [results[s.site_id] for s in sites if s.site_id in results]
 
@@ -169,7 +173,7 @@ def _texts(sites: Iterable[ScannedSite]) -> dict[tuple[str, int], set[str]]:
     return found
 
 
-def _confirm(wheel: Wheel, results: list[Found], settings: Settings, jobs: int) -> None:
+def _confirm(wheel: Wheel, results: list[Found], settings: Settings, spread: Spread) -> None:
     """Launch lines for the argument checks of which a trigger is known and no line was tried."""
     todo = [
         r
@@ -186,7 +190,7 @@ def _confirm(wheel: Wheel, results: list[Found], settings: Settings, jobs: int) 
             result["level"] = "launch"
         keep_found(settings, wheel.package, wheel.version, program, [result])
 
-    confirm_lines(wheel, todo, settings, take, jobs=jobs)
+    confirm_lines(wheel, todo, settings, take, spread=spread)
 
 
 def _line_open(result: Found) -> bool:

@@ -7,8 +7,6 @@ another one), but its answer is given once. Answers come as they are done. `spre
 piece reads is given to it, not found there.
 """
 
-from functools import cache
-
 from app.settings import Settings
 from app.spread.cluster import RaySpread
 from app.spread.interface import TRIES, Spread
@@ -18,9 +16,14 @@ from app.spread.threads import LocalSpread
 __all__ = ["TRIES", "LocalSpread", "ProcessSpread", "RaySpread", "Spread", "spread_of"]
 
 
-@cache
+_clusters: dict[str, RaySpread] = {}
+
+
 def _cluster(address: str) -> Spread:
-    return RaySpread(address)
+    known = _clusters.get(address)
+    if known is None or known.closed:
+        known = _clusters[address] = RaySpread(address)
+    return known
 
 
 def spread_of(settings: Settings, slots: int | None = None, *, processes: bool = False) -> Spread:

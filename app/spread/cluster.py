@@ -39,6 +39,7 @@ class RaySpread:
         import ray  # noqa: PLC0415  # only where it is asked for
 
         self._ray: Any = ray
+        self.closed = False
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         self._ours = not ray.is_initialized()
         if not self._ours:
@@ -109,6 +110,7 @@ class RaySpread:
         """Leave the cluster, if this entered it."""
         if self._ours:
             self._ray.shutdown()
+        self.closed = True
 
 
 def _check_there(address: str) -> None:
