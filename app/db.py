@@ -6,16 +6,17 @@ first use: runs are kept, everything else is dropped and comes back with `reprob
 `reprobase scan`.
 
 Keys of the table `meta`: `schema` (stamp of the tables), `revision` (a random word, new after every
-write that a page could show), `catalog` (the same for the catalog alone), `dataset` (time of the
-last change of the catalog, UTC ISO 8601), `curated` (hash of the files last loaded), `tables` (the
-names of our tables).
+write that any page could show), `runs` (the same after runs that concern some pages only),
+`ran:NAME` (the same for the pages that read that name, since the last revision), `catalog` (the
+same for the catalog alone), `dataset` (time of the last change of the catalog, UTC ISO 8601),
+`curated` (hash of the files last loaded), `tables` (the names of our tables).
 """
 
 import hashlib
 import logging
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,14 +26,16 @@ from sqlalchemy import (
     Engine,
     MetaData,
     create_engine,
+    delete,
     event,
     inspect,
     make_url,
     select,
     text,
+    update,
 )
 from sqlalchemy.exc import DatabaseError, OperationalError
-from sqlmodel import Session, SQLModel
+from sqlmodel import Session, SQLModel, col
 
 from app.exceptions import BadInputError, UnavailableError
 from app.models import Meta, Run, utc_now
@@ -41,6 +44,8 @@ from app.settings import Settings, load_settings
 log = logging.getLogger(__name__)
 
 BUSY_TIMEOUT_MS = 15_000
+RAN = "ran:"
+"""Begins the key of a word that stands for some pages."""
 _engines: dict[str, Engine] = {}
 _lock = threading.RLock()
 
@@ -92,16 +97,39 @@ def write_meta(db: Session, key: str, value: str) -> None:
 
 
 def touch(db: Session, *, catalog: bool = True) -> None:
-    """Say that something a page shows has changed.
+    """Say that something has changed that any page may show.
 
     Args:
         db: the open session; the caller commits.
         catalog: entries or releases changed, not only runs.
     """
     write_meta(db, "revision", secrets.token_hex(8))
+    db.flush()
+    db.execute(delete(Meta).where(col(Meta.key).startswith(RAN)))
     if catalog:
         write_meta(db, "catalog", secrets.token_hex(8))
         write_meta(db, "dataset", utc_now().isoformat().replace("+00:00", "Z"))
+
+
+def touch_named(db: Session, names: Iterable[str]) -> None:
+    """Say that something has changed that only the pages show which read one of these names.
+
+    Args:
+        db: the open session, in which `wait_for_writers` was called; the caller commits.
+        names: see `app.services.renewal`.
+    """
+    for name in names:
+        write_meta(db, RAN + name, secrets.token_hex(8))
+    write_meta(db, "runs", secrets.token_hex(8))
+
+
+def wait_for_writers(db: Session) -> None:
+    """Wait until no other transaction that came here is open; until the commit, others wait.
+
+    What is read from here on is still so when it is written. No word changes by this.
+    """
+    db.execute(update(Meta).where(col(Meta.key) == "revision").values(value=Meta.value))
+    db.expire_all()
 
 
 def close_engines() -> None:

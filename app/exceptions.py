@@ -7,7 +7,10 @@
     ├── NotFoundError         404 · 2   no such entry, release or run; carries near matches
     │   └── NoSuchReleaseError 404 · 2
     ├── ForbiddenError        403 · 2   running is not allowed from here
+    ├── TooSlowError          408 · 2   a request's body does not arrive
+    ├── NotThisHostError      421 · 2   the site was asked by a name that is not its own
     ├── BusyError             429 · 2   a queue or a limit is full
+    │   └── TooOftenError     429 · 2   one client asks too often; says how long to wait
     ├── UnavailableError      503 · 3   the network, the database or the disk is not there
     └── CannotTellError       422 · 3   the question needs something that was not given
 
@@ -76,6 +79,30 @@ class BusyError(ReprobaseError):
 
     status = 429
     title = "Busy"
+
+
+class TooOftenError(BusyError):
+    """One client asks for too much of a kind; `retry_after` are the seconds to wait."""
+
+    title = "Too often"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class TooSlowError(ReprobaseError):
+    """What a request sends does not arrive in time."""
+
+    status = 408
+    title = "Too slow"
+
+
+class NotThisHostError(ReprobaseError):
+    """The site was asked by a name that is not its own."""
+
+    status = 421
+    title = "Not this site's name"
 
 
 class UnavailableError(ReprobaseError):

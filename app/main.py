@@ -14,10 +14,13 @@ from app.api.errors import ListParameters
 from app.db import engine_for
 from app.exceptions import NotFoundError, ReprobaseError
 from app.http.answers import Answers
+from app.http.events import Streams
 from app.http.faults import field_names, said_of
+from app.http.gate import Gate
+from app.http.hosts import Hosts
 from app.http.layers import Around
 from app.http.metrics import Counters
-from app.http.problems import RETRY_AFTER, TRY_AGAIN, problem, problem_of, wants_json
+from app.http.problems import headers_of, problem, problem_of, wants_json
 from app.http.ready import Ready
 from app.http.routes import offered, without_slash
 from app.http.state import State
@@ -54,7 +57,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     counters = Counters()
     making = pages()
     answers = Answers(settings, making)
-    state = State(settings, answers, counters, runs, preflight, making, logs())
+    state = State(settings, answers, counters, runs, preflight, making, logs(), Streams())
     mcp = Endpoint(state)
 
     @asynccontextmanager
@@ -79,8 +82,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for router in (*API_ROUTERS, *WEB_ROUTERS):
         app.include_router(router)
     app.router.routes.append(mcp.route())
+    hosts = Hosts(settings)
+    app.add_middleware(Gate, settings=settings, hosts=hosts, refusal=_ours)
     app.add_middleware(Around, counters=counters, fault=_unexpected)
-    app.add_middleware(Ready, answers=answers, counters=counters)
+    app.add_middleware(Ready, answers=answers, counters=counters, hosts=hosts)
     app.add_exception_handler(ReprobaseError, _ours)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -92,8 +97,7 @@ async def _ours(request: Request, error: Exception) -> Response:
     if wants_json(request):
         return problem_of(error, request)
     near = error.near if isinstance(error, NotFoundError) else ()
-    headers = {"Retry-After": RETRY_AFTER} if error.status in TRY_AGAIN else {}
-    return trouble_page(error.status, error.title, str(error), near, headers)
+    return trouble_page(error.status, error.title, str(error), near, headers_of(error))
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -5,6 +5,9 @@
 | DATABASE_URL | where the catalog and the runs are kept | SQLite in the user's data folder |
 | CACHE_DIR | wheels, unpacked wheels, compiled indexes | the user's cache folder |
 | ALLOW_RUNS | `auto`: runs from the web only for loopback; `always`; `never` | auto |
+| HOSTS | names the site is asked by, beside loopback and addresses; see `app.http.hosts` | none |
+| PROXIES | addresses or networks whose X-Forwarded-For tells clients apart | none is believed |
+| RATE_LIMITS | `on`, `off`: how often a client may ask for what costs; see `app.http.rates` | on |
 | SITE_URL | the address that canonical links begin with | links stay relative |
 | REPOSITORY_URL | where "edit this page" and "report an issue" lead | they name the file |
 | LOG_FORMAT | how `serve` logs: `text`, or `json`, one object a line with every request | text |
@@ -15,14 +18,19 @@ Standard library only: the command line must answer before pydantic could be imp
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.exceptions import BadInputError
 
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
+Network: TypeAlias = "IPv4Network | IPv6Network"
 PREFIX = "REPROBASE_"
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 DATA_DIR = PROJECT_ROOT / "data"
@@ -30,6 +38,7 @@ TEMPLATES_DIR = PROJECT_ROOT / "templates"
 
 AllowRuns = Literal["auto", "always", "never"]
 LogFormat = Literal["text", "json"]
+_HOST = re.compile(r"\*|\.?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|[0-9a-f:]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,9 @@ class Settings:
     repository_url: str | None = None
     log_format: LogFormat = "text"
     ray_address: str | None = None
+    hosts: tuple[str, ...] = ()
+    proxies: tuple[Network, ...] = ()
+    rate_limits: bool = True
 
     @property
     def wheels_dir(self) -> Path:
@@ -99,6 +111,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     log_format = (env.get(PREFIX + "LOG_FORMAT") or "text").lower()
     if log_format not in ("text", "json"):
         raise BadInputError(f"{PREFIX}LOG_FORMAT is {log_format!r}; it takes 'text' or 'json'.")
+    limits = (env.get(PREFIX + "RATE_LIMITS") or "on").lower()
+    if limits not in ("on", "off"):
+        raise BadInputError(f"{PREFIX}RATE_LIMITS is {limits!r}; it takes 'on' or 'off'.")
     cache = env.get(PREFIX + "CACHE_DIR")
     data = _user_dir("data", env) / "reprobase"
     return Settings(
@@ -112,4 +127,33 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         repository_url=(env.get(PREFIX + "REPOSITORY_URL") or "").rstrip("/") or None,
         log_format=log_format,  # type: ignore[arg-type]  # narrowed by the check above
         ray_address=env.get(PREFIX + "RAY_ADDRESS") or None,
+        hosts=_hosts(env.get(PREFIX + "HOSTS") or ""),
+        proxies=_proxies(env.get(PREFIX + "PROXIES") or ""),
+        rate_limits=limits == "on",
     )
+
+
+def _hosts(given: str) -> tuple[str, ...]:
+    found = tuple(name.strip("[]") for name in given.lower().replace(",", " ").split())
+    for name in found:
+        if not _HOST.fullmatch(name):
+            raise BadInputError(
+                f"{PREFIX}HOSTS names {name!r}; it takes names without scheme and port, such as "
+                "'kb.example.org', or '.example.org' for all below it."
+            )
+    return found
+
+
+def _proxies(given: str) -> tuple[Network, ...]:
+    from ipaddress import ip_network  # noqa: PLC0415  # few need it, and it takes milliseconds
+
+    found: list[Network] = []
+    for name in given.replace(",", " ").split():
+        try:
+            found.append(ip_network(name, strict=False))
+        except ValueError:
+            raise BadInputError(
+                f"{PREFIX}PROXIES names {name!r}; it takes addresses and networks, such as "
+                "'127.0.0.1 10.0.0.0/8'."
+            ) from None
+    return tuple(found)

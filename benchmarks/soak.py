@@ -17,6 +17,7 @@ import os
 import random
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -175,7 +176,8 @@ def served(command: list[str], environment: dict[str, str], port: int) -> Iterat
 class Work:
     """Scans and runs that go on meanwhile."""
 
-    def __init__(self, environment: dict[str, str], wheel: Path, port: int) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str], wheel: Path, port: int) -> None:
+        self._database = folder / "soak.db"
         self._environment, self._wheel, self._port = environment, wheel, port
         self.scans: Counter[int] = Counter()
         self.runs: Counter[int] = Counter()
@@ -192,6 +194,15 @@ class Work:
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
+
+    def outcomes(self) -> dict[str, int]:
+        """How the runs ended that were started here, by step and outcome."""
+        with contextlib.closing(sqlite3.connect(self._database, timeout=60)) as db:
+            found = db.execute(
+                "SELECT step || ' ' || coalesce(outcome, state), count(*) FROM run "
+                "WHERE origin = 'local' GROUP BY 1 ORDER BY 1"
+            )
+            return dict(found.fetchall())
 
     async def _scan(self) -> None:
         while True:
@@ -256,6 +267,7 @@ async def phase(
         "grew": round(samples[-1] / early, 2),
         "scans": dict(work.scans),
         "runs": dict(work.runs),
+        "outcomesSoFar": work.outcomes(),
     }
 
 
@@ -281,7 +293,10 @@ def main() -> int:
         folder = Path(name)
         environment = os.environ | {
             "REPROBASE_DATABASE_URL": f"sqlite:///{folder / 'soak.db'}", "PYTHONPATH": str(ROOT),
+            "REPROBASE_CACHE_DIR": str(folder / "cache"),
         }  # fmt: skip
+        (folder / "cache").mkdir()
+        (folder / "cache" / "wheels").symlink_to(load_settings().wheels_dir)
         if args.catalog:
             shutil.copy(args.catalog, folder / "soak.db")
         else:
@@ -293,7 +308,7 @@ def main() -> int:
         serve = [sys.executable, "-m", "app.cli", "serve", "--no-scan", "--port", str(port)]
         with served(serve, environment, port) as site:
             for connections in map(int, args.connections.split(",")):
-                work = Work(environment, wheel.path, port)
+                work = Work(folder, environment, wheel.path, port)
                 results.append(asyncio.run(phase(site, work, port, connections, args.seconds)))
                 print(json.dumps(results[-1]), flush=True)
         (folder / "peer.py").write_text(PEER.format(size=results[0]["meanBytes"]))

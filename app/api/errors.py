@@ -14,6 +14,7 @@ from app.services.cursors import MOST
 from app.services.entries import entry_document
 from app.services.listing import PAGE_SIZE, ListQuery, list_errors
 from app.services.records import EntryDocument, SummaryPage
+from app.services.renewal import LISTS_ONLY, names_of
 from app.services.resolve import resolve
 
 router = APIRouter(prefix="/api/errors", tags=["errors"])
@@ -32,9 +33,9 @@ async def errors(request: Request, query: Annotated[ListParameters, Query()]) ->
     state = state_of(request)
 
     def build(db: Session) -> Rendered:
-        return json_answer(
-            list_errors(db, query, limit=query.limit, cursor=query.cursor, settings=state.settings)
-        )
+        limit, cursor = query.limit, query.cursor
+        found = list_errors(db, query, limit=limit, cursor=cursor, settings=state.settings)
+        return json_answer(found, LISTS_ONLY)
 
     return await state.answers.respond(request, ("api-errors", query.model_dump_json()), build)
 
@@ -50,6 +51,7 @@ async def entry(
         found = resolve(db, key)
         if found.moved:
             return moved(f"/api/errors/{found.canonical}")
-        return json_answer(entry_document(db, found.entry, state.settings))
+        document = entry_document(db, found.entry, state.settings)
+        return json_answer(document, names_of(db, found.entry))
 
     return await state.answers.respond(request, ("api-entry", key), build)

@@ -6,12 +6,13 @@ from fastapi import APIRouter, Query, Request
 from sqlmodel import Session
 from starlette.responses import Response
 
-from app.http.answers import Rendered, json_answer
+from app.http.answers import NO_RUNS, Rendered, json_answer
 from app.http.faults import check_query
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
 from app.services.cursors import MOST
 from app.services.families import FamilyList, FamilyPage, family_list, family_page
+from app.services.renewal import LISTS_ONLY
 
 Page = Annotated[int, Query(ge=1, le=MOST)]
 router = APIRouter(prefix="/api/families", tags=["families"])
@@ -23,7 +24,7 @@ async def families(request: Request) -> Response:
     check_query(request)
 
     def build(db: Session) -> Rendered:
-        return json_answer(family_list(db))
+        return json_answer(family_list(db), NO_RUNS)
 
     return await state_of(request).answers.respond(request, "api-families", build)
 
@@ -34,6 +35,6 @@ async def family(request: Request, tag: str, page: Page = 1) -> Response:
     check_query(request, "page")
 
     def build(db: Session) -> Rendered:
-        return json_answer(family_page(db, tag, page=page))
+        return json_answer(family_page(db, tag, page=page), LISTS_ONLY)
 
     return await state_of(request).answers.respond(request, ("api-family", tag, page), build)

@@ -6,13 +6,14 @@ from fastapi import APIRouter, Query, Request
 from sqlmodel import Session
 from starlette.responses import Response
 
-from app.http.answers import Rendered, json_answer
+from app.http.answers import NO_RUNS, Rendered, json_answer
 from app.http.faults import check_query
 from app.http.problems import PROBLEMS
 from app.http.state import state_of
 from app.services.cursors import MOST
 from app.services.diff import ReleaseDiff, release_diff
 from app.services.releases import ReleaseList, ReleasePage, release_list, release_page
+from app.services.renewal import LISTS_ONLY
 
 Page = Annotated[int, Query(ge=1, le=MOST)]
 router = APIRouter(prefix="/api/releases", tags=["releases"])
@@ -23,7 +24,7 @@ async def releases(request: Request) -> Response:
     """The scanned releases, and how many errors each has by area."""
 
     def build(db: Session) -> Rendered:
-        return json_answer(release_list(db))
+        return json_answer(release_list(db), NO_RUNS)
 
     return await state_of(request).answers.respond(request, "api-releases", build)
 
@@ -45,7 +46,8 @@ async def diff(
     check_query(request, "from", "to", "status", "page")
 
     def build(db: Session) -> Rendered:
-        return json_answer(release_diff(db, package, older, newer, status=status, page=page))
+        found = release_diff(db, package, older, newer, status=status, page=page)
+        return json_answer(found, LISTS_ONLY)
 
     key = ("api-diff", package, older, newer, status, page)
     return await state_of(request).answers.respond(request, key, build)
@@ -56,7 +58,7 @@ async def release(request: Request, package: str, version: str) -> Response:
     """One release: its counts, what could not be read, what changed in it."""
 
     def build(db: Session) -> Rendered:
-        return json_answer(release_page(db, package, version))
+        return json_answer(release_page(db, package, version), LISTS_ONLY)
 
     key = ("api-release", package, version)
     return await state_of(request).answers.respond(request, key, build)

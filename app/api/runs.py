@@ -17,8 +17,8 @@ from app.http.problems import PROBLEMS
 from app.http.running import start_runs
 from app.http.state import state_of
 from app.models import Public
-from app.services.records import RunRecord
-from app.services.run_records import find_run
+from app.services.records import RunNow, RunRecord
+from app.services.run_records import run_now
 from app.services.run_start import Wanted
 from app.settings import Settings
 
@@ -65,7 +65,7 @@ async def start(request: Request, key: str) -> Response:
     )
 
 
-@router.get("/runs/{run_id}", response_model=RunRecord, responses=PROBLEMS)
+@router.get("/runs/{run_id}", response_model=RunNow, responses=PROBLEMS)
 async def run(request: Request, run_id: str) -> Response:
     """One run."""
     record = await run_in_threadpool(_record, state_of(request).settings, run_id)
@@ -78,17 +78,19 @@ async def run(request: Request, run_id: str) -> Response:
 )
 async def events(request: Request, run_id: str) -> Response:
     """What happens in a run, as server-sent events; the last one is `done` with the record."""
-    settings = state_of(request).settings
+    state = state_of(request)
+    settings = state.settings
     await run_in_threadpool(_record, settings, run_id)
+    state.streams.check()
     after = request.headers.get("last-event-id", "")
     start_at = int(after) if after.isdecimal() and len(after) <= _DIGITS else 0
     return StreamingResponse(
-        run_events(settings, run_id, start_at),
+        state.streams.counted(run_events(settings, run_id, start_at)),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-def _record(settings: Settings, run_id: str) -> RunRecord:
+def _record(settings: Settings, run_id: str) -> RunNow:
     with session(settings) as db:
-        return RunRecord.model_validate(find_run(db, run_id))
+        return run_now(db, run_id, settings)

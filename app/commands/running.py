@@ -144,14 +144,14 @@ def keep(runs: Sequence[Run], settings: Settings) -> bool:
     Returns:
         Whether they are stored.
     """
-    from app.db import session, touch
+    from app.db import session
+    from app.services.renewal import renewing
 
     for left in reversed(range(_TRIES)):
         try:
-            with session(settings) as db:
+            with session(settings) as db, renewing(db, runs):
                 for run in runs:
                     db.add(Run.model_validate(run.model_dump()))
-                touch(db, catalog=False)
         except UnavailableError as e:
             if not left or "locked" not in str(e):
                 say(f"What was run is shown, but not kept. {e}")

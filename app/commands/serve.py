@@ -107,6 +107,8 @@ def _serve(settings: "Settings", args: argparse.Namespace) -> None:
         "port": args.port,
         **log_options(settings),
         "server_header": False,
+        "http": "app.http.protocol:PunctualProtocol",
+        "ws": "none",
         "proxy_headers": False,  # who the peer is decides whether code may run: believe no header
         "timeout_graceful_shutdown": 3,
     }

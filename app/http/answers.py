@@ -1,10 +1,12 @@
 """Rendered answers: made once for each state of the catalog, kept as bytes with their ETag.
 
-Every write that a page could show changes the word `revision` in the database (`app.db.touch`). An
-answer is kept until that word changes; several web workers agree because they all read it. An
-answer is kept only if the word was the same before and after it was made: one that was read while
-somebody wrote is given out once. The ETag is a hash of the bytes, so a page that looks the same
-after a scan keeps its ETag.
+Every write that any page could show changes the word `revision` in the database (`app.db.touch`);
+then all answers are dropped. A finished run changes the word `runs`, and a word for each name that
+stands for what it concerns (`app.services.renewal`); then the answers are dropped that read one of
+these names. An answer says which names it reads; one that does not say is dropped with every run.
+Several web workers agree because they all read the same words. An answer is kept only if the words
+were the same before and after it was made: one that was read while somebody wrote is given out
+once. The ETag is a hash of the bytes, so a page that looks the same after a scan keeps its ETag.
 """
 
 import asyncio
@@ -12,18 +14,19 @@ import gzip
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from pydantic import BaseModel
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from app.db import read_meta, session
+from app.db import RAN, session
 from app.http.turns import Turns, pages
+from app.models import Meta
 from app.settings import Settings
 
 CACHE_BYTES = 96 << 20
@@ -37,17 +40,23 @@ CACHED = [(b"cache-control", b"no-cache"), (b"vary", b"Accept-Encoding")]
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 MARKDOWN = "text/markdown; charset=utf-8"
+NO_RUNS: frozenset[str] = frozenset()
+"""What an answer reads that shows nothing of any run."""
+State = tuple[str, str]
+"""The words `revision` and `runs`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Rendered:
-    """The bytes of one answer."""
+    """The bytes of one answer; no two are equal but by being the same one."""
 
     body: bytes
     media_type: str
     etag: str
     packed: bytes | None
     """The same bytes gzipped; None where that is not worth it."""
+    reads: frozenset[str] | None = None
+    """Names of the runs that it shows; every run if None."""
     location: str = ""
     """Where the answer is instead, for good."""
 
@@ -59,28 +68,34 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """An answer, and the catalog's word if it was the same all the while it was made."""
+    """An answer, and the state of the catalog if it was the same all the while it was made."""
 
     answer: Rendered
-    revision: str | None
+    state: State | None
 
 
 def moved(location: str) -> Rendered:
     """The answer is at another address for good."""
-    return Rendered(b"", "text/plain", "", None, location)
+    return Rendered(b"", "text/plain", "", None, NO_RUNS, location)
 
 
-def rendered(body: str | bytes, media_type: str) -> Rendered:
-    """Pack an answer and compute its ETag."""
+def rendered(body: str | bytes, media_type: str, reads: frozenset[str] | None = None) -> Rendered:
+    """Pack an answer and compute its ETag.
+
+    Args:
+        body: what is answered; text as UTF-8.
+        media_type: what it is.
+        reads: names of the runs that it shows (`app.services.renewal`); every run if None.
+    """
     raw = body.encode() if isinstance(body, str) else body
     digest = hashlib.sha256(raw).hexdigest()[:20]
     packed = gzip.compress(raw, 6, mtime=0) if len(raw) >= _WORTH_PACKING else None
-    return Rendered(raw, media_type, digest, packed)
+    return Rendered(raw, media_type, digest, packed, reads)
 
 
-def json_answer(model: BaseModel) -> Rendered:
-    """A page object as its JSON, camelCase."""
-    return rendered(model.model_dump_json(by_alias=True), JSON)
+def json_answer(model: BaseModel, reads: frozenset[str] | None = None) -> Rendered:
+    """A page object as its JSON, camelCase; `reads` as in `rendered`."""
+    return rendered(model.model_dump_json(by_alias=True), JSON, reads)
 
 
 class Answers:
@@ -93,10 +108,11 @@ class Answers:
         self._limit = limit
         self._turns = turns or pages()
         self._looker = CapacityLimiter(1)
-        self._being_made: dict[tuple[str, Hashable], asyncio.Task[_Made]] = {}
+        self._being_made: dict[tuple[State, Hashable], asyncio.Task[_Made]] = {}
         self._kept: OrderedDict[Hashable, Rendered] = OrderedDict()
         self._bytes = 0
-        self._revision = ""
+        self._state: State = ("", "")
+        self._ran: Mapping[str, str] = {}
         self._checked = 0.0
         self._looking: asyncio.Future[None] | None = None
         self._by_address: dict[tuple[str, bytes], Rendered] = {}
@@ -146,7 +162,7 @@ class Answers:
             self._kept.move_to_end(key)
             return found
         made = await self._made(key, build)
-        if made.revision != self._revision:
+        if made.state != self._state:
             self.forget()
         elif len(repr(key)) <= LONGEST_ADDRESS:
             self._keep(key, made.answer)
@@ -154,7 +170,7 @@ class Answers:
 
     async def _made(self, key: Hashable, build: Callable[[Session], Rendered]) -> _Made:
         """Make an answer; many who ask for it in the same state of the catalog share one making."""
-        state = self._revision, key
+        state = self._state, key
         going = self._being_made.get(state)
         if going is None:
             going = asyncio.create_task(self._turns.run(self._build, build))
@@ -162,7 +178,7 @@ class Answers:
             going.add_done_callback(lambda done: self._was_made(state, done))
         return await asyncio.shield(going)  # as above
 
-    def _was_made(self, state: tuple[str, Hashable], done: asyncio.Task[_Made]) -> None:
+    def _was_made(self, state: tuple[State, Hashable], done: asyncio.Task[_Made]) -> None:
         del self._being_made[state]
         if not done.cancelled():
             done.exception()  # those who waited were told
@@ -174,23 +190,48 @@ class Answers:
     async def _recheck(self) -> None:
         began = time.monotonic()
         # A thread of its own: what is at hand must not wait behind what is being made.
-        revision = await run_sync(self._read_revision, limiter=self._looker)
+        state, ran = await run_sync(self._read, self._state, limiter=self._looker)
         self._checked = began
-        if revision != self._revision:
+        if state == self._state:
+            return
+        if state[0] != self._state[0]:
             self._kept.clear()
             self._by_address.clear()
             self._bytes = 0
-            self._revision = revision
+        else:
+            self._drop({name for name, word in ran.items() if self._ran.get(name) != word})
+        self._state, self._ran = state, ran
 
-    def _read_revision(self) -> str:
+    def _drop(self, changed: set[str]) -> None:
+        """Drop what reads one of these names."""
+        for key, kept in list(self._kept.items()):
+            if kept.reads is None or kept.reads & changed:
+                del self._kept[key]
+                self._bytes -= kept.size
+        for address, made in list(self._by_address.items()):
+            if made.reads is None or made.reads & changed:
+                del self._by_address[address]
+
+    def _read(self, known: State) -> tuple[State, Mapping[str, str]]:
+        """The state of the catalog and, if it is another than known, the words of all names."""
+        named = select(Meta.key, Meta.value).where(col(Meta.key).startswith(RAN))
         with session(self._settings) as db:
-            return read_meta(db, "revision") or ""
+            state = _state_in(db)
+            ran: dict[str, str] = {}
+            while state != known:
+                ran = {key.removeprefix(RAN): word for key, word in db.exec(named)}
+                known, state = state, _state_in(db)  # until nobody wrote in between
+            return state, ran
+
+    def _state_now(self) -> State:
+        with session(self._settings) as db:
+            return _state_in(db)
 
     def _build(self, build: Callable[[Session], Rendered]) -> _Made:
-        before = self._read_revision()
+        before = self._state_now()
         with session(self._settings) as db:
             made = build(db)
-        return _Made(made, before if before == self._read_revision() else None)
+        return _Made(made, before if before == self._state_now() else None)
 
     def _keep(self, key: Hashable, made: Rendered) -> None:
         old = self._kept.pop(key, None)
@@ -200,6 +241,12 @@ class Answers:
             _, dropped = self._kept.popitem(last=False)
             self._bytes -= dropped.size
             self._by_address.clear()  # it must not keep what was dropped
+
+
+def _state_in(db: Session) -> State:
+    wanted = select(Meta.key, Meta.value).where(col(Meta.key).in_(("revision", "runs")))
+    words = dict(db.exec(wanted).all())
+    return words.get("revision", ""), words.get("runs", "")
 
 
 def answer(request: Request, made: Rendered, *, max_age: int = 0) -> Response:

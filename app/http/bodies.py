@@ -14,7 +14,7 @@ MOST_RAW = 128 << 20
 MOST_UNPACKED = 256 << 20
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 _STEP = 1 << 20
-_DIGITS = 18
+DIGITS = 18
 """More make no size of anything."""
 ADVICE = (
     "`reprobase diagnose FILE` reads logs of any size; or send only the part from the start of "
@@ -50,13 +50,13 @@ async def read_body(
     if encoding not in {"", "identity", "gzip", "x-gzip", "deflate", "zstd"}:
         raise BadInputError(f"Content-Encoding {encoding!r} is not offered; gzip and zstd are.")
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and (len(declared) > _DIGITS or int(declared) > most_raw):
-        raise _too_large(most_raw, advice)
+    if declared.isdecimal() and (len(declared) > DIGITS or int(declared) > most_raw):
+        raise too_large(most_raw, advice)
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > most_raw:
-            raise _too_large(most_raw, advice)
+            raise too_large(most_raw, advice)
     if encoding in {"", "identity"}:
         return bytes(raw)
     return await run_in_threadpool(unpack, bytes(raw), encoding, most_unpacked, advice=advice)
@@ -96,7 +96,7 @@ def unpack(raw: bytes, encoding: str, most: int = MOST_UNPACKED, *, advice: str 
         for piece in _zstd(raw) if encoding == "zstd" else _zlib(raw):
             out += piece
             if len(out) > most:
-                raise _too_large(most, advice)
+                raise too_large(most, advice)
     except (zlib.error, zstandard.ZstdError) as e:
         raise BadInputError(
             f"This is not {encoding}, or not all of it: it cannot be unpacked."
@@ -123,6 +123,7 @@ def _zstd(raw: bytes) -> Iterator[bytes]:
             yield piece
 
 
-def _too_large(limit: int, advice: str) -> TooLargeError:
+def too_large(limit: int, advice: str) -> TooLargeError:
+    """The error for a body over a limit in bytes, with what to do about it."""
     size = f"{limit >> 20} MB" if limit >= 1 << 20 else f"{limit >> 10} KB"
     return TooLargeError(f"What was sent is larger than {size}. {advice}")

@@ -6,11 +6,15 @@ from contextlib import asynccontextmanager
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
 
 from app.exceptions import BadInputError, TooLargeError
+from app.http.bodies import DIGITS, too_large
 from app.http.faults import check_names
 
 _MOST_FIELDS = 20
+_FRAME = 64 << 10
+"""Bytes of what stands around fields: names, boundaries, types."""
 
 
 @asynccontextmanager
@@ -26,11 +30,17 @@ async def read_form(
         advice: what to do with a field that is longer.
 
     Raises:
-        TooLargeError: a field is over the limit.
+        TooLargeError: a field is over the limit, or all of it is over twice the limit: there may be
+            one file and one long text. Nothing beyond that is kept, on disk neither.
         BadInputError: the body is no form, or has fields that mean nothing.
     """
+    whole = 2 * most + _FRAME
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and (len(declared) > DIGITS or int(declared) > whole):
+        raise too_large(whole, advice)
+    counted = Request(request.scope, _counted(request.receive, whole, advice))
     try:
-        form = await request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=most)
+        form = await counted.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=most)
     except HTTPException as e:
         raise _fault(str(e.detail), most, advice) from e
     except ClientDisconnect:
@@ -42,6 +52,21 @@ async def read_form(
         yield form
     finally:
         await form.close()
+
+
+def _counted(receive: Receive, most: int, advice: str) -> Receive:
+    """The same messages, up to so many bytes of body."""
+    arrived = 0
+
+    async def counted() -> Message:
+        nonlocal arrived
+        message = await receive()
+        arrived += len(message.get("body", b""))
+        if arrived > most:
+            raise too_large(most, advice)
+        return message
+
+    return counted
 
 
 def text_field(form: FormData, name: str) -> str:

@@ -5,18 +5,11 @@ the site's own, and nothing says that a proxy stands in between. Anything else g
 tells how to run it locally.
 """
 
-import ipaddress
-
 from starlette.requests import Request
 
 from app.exceptions import ForbiddenError
+from app.http.peers import host_name, is_forwarded, is_loopback, peer_of
 from app.settings import Settings
-
-_FORWARDING = (
-    "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
-    "x-forwarded-port", "x-forwarded-server", "x-real-ip", "x-client-ip", "x-original-host",
-    "cf-connecting-ip", "true-client-ip", "x-envoy-external-address",
-)  # fmt: skip
 
 
 def check_may_run(request: Request, settings: Settings, command: str) -> None:
@@ -43,12 +36,11 @@ def why_not(request: Request, settings: Settings) -> str | None:  # noqa: PLR091
         return "This request did not come from this site's own pages."
     if settings.allow_runs == "always":
         return None
-    peer = request.client.host if request.client else ""
-    if not _is_loopback(peer):
+    if not is_loopback(peer_of(request.scope)):
         return "Runs from the web are only for the machine that the site runs on."
-    if not _is_loopback(_host_name(request.headers.get("host", ""))):
+    if not is_loopback(host_name(request.headers.get("host", ""))):
         return "Runs from the web need the site to be opened by its loopback address."
-    if any(header in request.headers for header in _FORWARDING):
+    if is_forwarded(request.headers):
         return "This request came through a proxy; runs are only for the machine itself."
     return None
 
@@ -65,18 +57,3 @@ def _same_origin(request: Request, *, behind_tls: bool) -> bool:
         return False
     schemes = {request.url.scheme, *(("https",) if behind_tls else ())}
     return bool(host) and origin in {f"{scheme}://{host}" for scheme in schemes}
-
-
-def _host_name(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if ":" in host else host
-
-
-def _is_loopback(name: str) -> bool:
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False

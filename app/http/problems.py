@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.exceptions import NotFoundError, ReprobaseError
+from app.exceptions import NotFoundError, ReprobaseError, TooOftenError, TooSlowError
 from app.services.filters import UnknownValueError
 
 PROBLEM = "application/problem+json"
@@ -71,8 +71,17 @@ def problem_of(error: ReprobaseError, request: Request) -> Response:
     more: dict[str, Any] = {"instance": request.url.path}
     if isinstance(error, (NotFoundError, UnknownValueError)):
         more["near"] = list(error.near)
-    headers = {"Retry-After": RETRY_AFTER} if error.status in TRY_AGAIN else None
+    headers = headers_of(error)
     return problem(error.status, str(error), title=error.title, headers=headers, **more)
+
+
+def headers_of(error: ReprobaseError) -> dict[str, str]:
+    """What an answer to one of our own errors tells the program that asked."""
+    if isinstance(error, TooSlowError):
+        return {"Connection": "close"}  # the rest of the body may still come
+    if isinstance(error, TooOftenError):
+        return {"Retry-After": str(error.retry_after)}
+    return {"Retry-After": RETRY_AFTER} if error.status in TRY_AGAIN else {}
 
 
 def wants_json(request: Request) -> bool:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from app.exceptions import ReprobaseError
 from app.http.answers import CACHED, Answers, Rendered, tags_of
+from app.http.hosts import Hosts
 from app.http.layers import HEADERS
 from app.http.metrics import Counters
 
@@ -62,11 +64,12 @@ def prepare(made: Rendered) -> Prepared:
 class Ready:
     """Answers GET and HEAD of known addresses, and hands everything else on."""
 
-    def __init__(self, app: ASGIApp, answers: Answers, counters: Counters) -> None:
+    def __init__(self, app: ASGIApp, answers: Answers, counters: Counters, hosts: Hosts) -> None:
         self._app = app
         self._answers = answers
+        self._hosts = hosts
         self._counters = counters
-        self._prepared: dict[int, tuple[Rendered, Prepared]] = {}
+        self._prepared: WeakKeyDictionary[Rendered, Prepared] = WeakKeyDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -75,7 +78,7 @@ class Ready:
             return
         began = time.perf_counter()
         made = await self._known(scope["path"], scope["query_string"])
-        if made is None:
+        if made is None or not self._hosts.knows(scope):
             await self._app(scope, receive, send)
             return
         status = await self._answer(self._of(made), scope, send)
@@ -92,12 +95,10 @@ class Ready:
         return self._answers.ready(path, query)
 
     def _of(self, made: Rendered) -> Prepared:
-        found = self._prepared.get(id(made))
-        if found is None or found[0] is not made:
-            if len(self._prepared) > self._answers.addresses:
-                self._prepared.clear()  # of states of the catalog that are gone
-            found = self._prepared[id(made)] = made, prepare(made)
-        return found[1]
+        found = self._prepared.get(made)
+        if found is None:
+            found = self._prepared[made] = prepare(made)
+        return found
 
     @staticmethod
     async def _answer(made: Prepared, scope: Scope, send: Send) -> int:

@@ -6,6 +6,7 @@ from typing import cast
 from starlette.requests import Request
 
 from app.http.answers import Answers
+from app.http.events import Streams
 from app.http.metrics import Counters
 from app.http.turns import Turns
 from app.services.preflight_warm import WarmPool
@@ -24,6 +25,7 @@ class State:
     preflight: WarmPool
     pages: Turns
     logs: Turns
+    streams: Streams
 
 
 def state_of(request: Request) -> State:

@@ -129,6 +129,30 @@ def executed_ids(db: Session, ids: Iterable[str] | None = None) -> set[str]:
     return {entry_id for entry_id, of_entry in runs.items() if executed_on(of_entry)}
 
 
+def holding_claims(db: Session, slug: str | None = None) -> dict[str, set[str]]:
+    """By slug the checks, claims and sections that held wherever a newest run recorded them.
+
+    Args:
+        db: the open session.
+        slug: the one in question; all if None.
+    """
+    by_slug: dict[str, list[Run]] = {}
+    finished = select(Run).where(col(Run.slug).is_not(None), Run.state == "done")
+    if slug is not None:
+        finished = finished.where(Run.slug == slug)
+    for run in db.exec(finished.order_by(*NEWEST_FIRST)):
+        by_slug.setdefault(str(run.slug), []).append(run)
+    holding = {}
+    for name, runs in by_slug.items():
+        held: dict[str, bool] = {}
+        for run in newest_runs(runs):
+            for mark in (*run.claims, *run.checks):
+                for said in {str(mark[key]) for key in ("id", "section") if mark.get(key)}:
+                    held[said] = held.get(said, True) and run.passed and mark.get("ok") is True
+        holding[name] = {said for said, ok in held.items() if ok}
+    return holding
+
+
 def subject_order(subject: str) -> tuple[int, str, Version]:
     """Sorts subjects: releases by package and version, then `reference`."""
     package, _, version = subject.partition("==")

@@ -3,9 +3,9 @@
 from sqlalchemy import case
 from sqlmodel import Session, col, func, select
 
-from app.models import Change, Entry, Explanation, Public, Release, Run, Site
+from app.models import Change, Entry, Explanation, Public, Release, Site
 from app.services.entries import dataset_version
-from app.services.evidence import NEWEST_FIRST, executed_ids, newest_runs
+from app.services.evidence import executed_ids, holding_claims
 from app.services.listing import summaries
 from app.services.records import Summary
 from app.services.releases import newest_release
@@ -114,7 +114,7 @@ def _readable(entry: Entry) -> bool:
 
 def _claims(db: Session) -> tuple[int, int]:
     """How many curated claims hold by the newest runs, and how many do not yet."""
-    holding = _holding(db)
+    holding = holding_claims(db)
     done = still_open = 0
     for slug, content in db.exec(select(Explanation.slug, Explanation.content)):
         wanted = [c["run"] for c in content.get("corrections", [])]
@@ -131,20 +131,3 @@ def _claims(db: Session) -> tuple[int, int]:
         done += len(ran)
         still_open += len(wanted) - len(ran)
     return done, still_open
-
-
-def _holding(db: Session) -> dict[str, set[str]]:
-    """By slug the checks, claims and sections that held wherever a newest run recorded them."""
-    by_slug: dict[str, list[Run]] = {}
-    finished = select(Run).where(col(Run.slug).is_not(None), Run.state == "done")
-    for run in db.exec(finished.order_by(*NEWEST_FIRST)):
-        by_slug.setdefault(str(run.slug), []).append(run)
-    holding = {}
-    for slug, runs in by_slug.items():
-        held: dict[str, bool] = {}
-        for run in newest_runs(runs):
-            for mark in (*run.claims, *run.checks):
-                for name in {str(mark[key]) for key in ("id", "section") if mark.get(key)}:
-                    held[name] = held.get(name, True) and run.passed and mark.get("ok") is True
-        holding[slug] = {name for name, ok in held.items() if ok}
-    return holding

@@ -16,6 +16,13 @@ class RunRecord(RunBase, Public):
     id: str
 
 
+class RunNow(RunRecord):
+    """One run, and where it stands while it waits."""
+
+    place: int | None = None
+    """Which in the line it is, from 1; 0 if it follows its other half; None if it runs or ran."""
+
+
 class HistoryStep(Public):
     """Where an entry stood in one release."""
 

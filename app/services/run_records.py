@@ -5,7 +5,9 @@ from sqlmodel import Session, col, select
 from app.exceptions import NotFoundError
 from app.models import Entry, Public, Run
 from app.services.entry_page import differing
-from app.services.records import RunRecord
+from app.services.records import RunNow, RunRecord
+from app.services.run_line import place_in_line, said_place
+from app.settings import Settings
 
 
 class RunPage(Public):
@@ -21,6 +23,8 @@ class RunPage(Public):
     command: str
     finished: bool
     """Neither of them is waiting or running."""
+    place: str = ""
+    """Where in the line the first of them stands that waits, in words."""
 
     @property
     def cards(self) -> list[RunRecord]:
@@ -49,8 +53,25 @@ def find_run(db: Session, run_id: str) -> Run:
     return run
 
 
-def run_page(db: Session, run_id: str) -> RunPage:
+def run_now(db: Session, run_id: str, settings: Settings) -> RunNow:
+    """A stored run, and where in the line it stands.
+
+    Raises:
+        NotFoundError: there is none of this id.
+    """
+    run = find_run(db, run_id)
+    now = RunNow.model_validate(run)
+    now.place = place_in_line(db, run, settings)
+    return now
+
+
+def run_page(db: Session, run_id: str, settings: Settings | None = None) -> RunPage:
     """The page of one run.
+
+    Args:
+        db: the open session.
+        run_id: which run.
+        settings: where it is said which process takes it; without them no place in the line is.
 
     Raises:
         NotFoundError: there is none of this id.
@@ -70,6 +91,7 @@ def run_page(db: Session, run_id: str) -> RunPage:
         command=f"reprobase run {key} --step {step} --on {run.subject}"
         + ("" if run.device == "cpu" else f" --device {run.device}"),
         finished=run.state == "done" and (other is None or other.state == "done"),
+        place=said_place(place_in_line(db, run, settings)) if settings else "",
     )
 
 

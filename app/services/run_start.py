@@ -3,10 +3,11 @@
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
-from sqlmodel import Session, col, func, select, update
+from sqlmodel import Session, func, select
 
+from app.db import wait_for_writers
 from app.exceptions import BadInputError, BusyError
-from app.models import Entry, Meta, Run
+from app.models import Entry, Run
 from app.runs import new_run_id
 from app.runs.subjects import REFERENCE, newest_subject, read_releases
 from app.services.reproducers import ReproducerFile, find_reproducer
@@ -42,9 +43,8 @@ def queue_runs(db: Session, entry: Entry, wanted: Wanted, settings: Settings) ->
         subject, kind = checked_subject(entry, file, wanted.subject, settings), "handwritten"
     else:
         subject, kind = found_subject(db, entry, wanted.subject.strip(), settings), "synthesized"
-    # Whoever else starts runs waits here until these are stored: counting is no race. The revision
-    # stays what it is, since pages show finished runs only.
-    db.execute(update(Meta).where(col(Meta.key) == "revision").values(value=Meta.value))
+    # Whoever else starts runs waits here until these are stored: counting is no race.
+    wait_for_writers(db)
     waiting = _waiting(db)
     if waiting >= MOST_WAITING and fail_forgotten(db, settings):
         db.flush()

@@ -17,10 +17,11 @@ from typing import cast
 
 from sqlmodel import Session, select
 
-from app.db import session, touch
+from app.db import session
 from app.exceptions import ReprobaseError
 from app.models import Entry, Run, utc_now
 from app.runs import execute, run_row
+from app.services.renewal import renewing
 from app.services.run_events import begin_events, events_path, owner_of, say, sweep_events
 from app.settings import Settings
 from reproducers.protocol import Device, Event, Request, Step
@@ -145,17 +146,16 @@ class RunWorker:
             run = db.get(Run, run_id)
             if run is None:
                 return
-            run.outcome = outcome
-            run.reason = reason
-            run.state = "done"
-            db.add(run)
-            touch(db, catalog=False)
+            with renewing(db, [run]):
+                run.outcome = outcome
+                run.reason = reason
+                run.state = "done"
+                db.add(run)
         say(events_path(self._settings, run_id), "done", reason)
 
     def _finish(self, row: Run, path: Path) -> None:
-        with session(self._settings) as db:
+        with session(self._settings) as db, renewing(db, [row]):
             db.merge(row)
-            touch(db, catalog=False)
         say(path, "done", row.reason or row.outcome or "")
 
 
@@ -177,20 +177,21 @@ def end_forgotten(settings: Settings) -> int:
 
 def fail_forgotten(db: Session, settings: Settings) -> int:
     """The same in an open session, which the caller commits; events stay."""
-    ended = 0
+    forgotten = []
     for run in db.exec(select(Run).where(Run.state != "done")):
         owner = owner_of(settings, run.id)
         ours = owner == os.getpid()
-        if (run.id in _at_hand) if ours else (owner is not None or _is_new(run)):
-            continue
-        run.state = "done"
-        run.outcome = "died"
-        run.reason = "The site was stopped while this was waiting or running."
-        db.add(run)
-        ended += 1
-    if ended:
-        touch(db, catalog=False)
-    return ended
+        if not ((run.id in _at_hand) if ours else (owner is not None or _is_new(run))):
+            forgotten.append(run)
+    if forgotten:
+        with renewing(db, forgotten):
+            for run in forgotten:
+                if run.state != "done":  # its end was not written while this waited
+                    run.state = "done"
+                    run.outcome = "died"
+                    run.reason = "The site was stopped while this was waiting or running."
+                    db.add(run)
+    return len(forgotten)
 
 
 def _is_new(run: Run) -> bool:

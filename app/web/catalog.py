@@ -6,13 +6,14 @@ from fastapi import APIRouter, Query, Request
 from sqlmodel import Session
 from starlette.responses import Response
 
-from app.http.answers import HTML, Rendered, answer, rendered
+from app.http.answers import HTML, NO_RUNS, Rendered, answer, rendered
 from app.http.faults import check_query
 from app.http.state import state_of
 from app.services.cursors import MOST
 from app.services.diff import release_diff
 from app.services.families import family_list, family_page
 from app.services.releases import release_list, release_page
+from app.services.renewal import LISTS_ONLY
 from app.services.scanning import scan_state
 from app.web.render import render, site_address
 
@@ -26,7 +27,7 @@ async def families(request: Request) -> Response:
     site = site_address(state_of(request).settings)
 
     def build(db: Session) -> Rendered:
-        return rendered(render("families.html", found=family_list(db), site=site), HTML)
+        return rendered(render("families.html", found=family_list(db), site=site), HTML, NO_RUNS)
 
     return await state_of(request).answers.respond(request, "families", build)
 
@@ -40,7 +41,7 @@ async def family(request: Request, tag: str, page: Page = 1) -> Response:
 
     def build(db: Session) -> Rendered:
         found = family_page(db, tag, page=page)
-        return rendered(render("family.html", found=found, site=site), HTML)
+        return rendered(render("family.html", found=found, site=site), HTML, LISTS_ONLY)
 
     return await state_of(request).answers.respond(request, ("family", tag, page), build)
 
@@ -54,7 +55,8 @@ async def releases(request: Request) -> Response:
     site = site_address(state_of(request).settings)
 
     def build(db: Session) -> Rendered:
-        return rendered(render("releases.html", found=release_list(db), scan=scan, site=site), HTML)
+        html = render("releases.html", found=release_list(db), scan=scan, site=site)
+        return rendered(html, HTML, NO_RUNS)
 
     return answer(request, await state.answers.get(("releases", scan), build))
 
@@ -76,7 +78,7 @@ async def diff(
 
     def build(db: Session) -> Rendered:
         found = release_diff(db, package, older, newer, status=status, page=page)
-        return rendered(render("diff.html", found=found, site=site), HTML)
+        return rendered(render("diff.html", found=found, site=site), HTML, LISTS_ONLY)
 
     key = ("diff", package, older, newer, status, page)
     return await state_of(request).answers.respond(request, key, build)
@@ -89,7 +91,7 @@ async def release(request: Request, package: str, version: str) -> Response:
 
     def build(db: Session) -> Rendered:
         found = release_page(db, package, version)
-        return rendered(render("release.html", found=found, site=site), HTML)
+        return rendered(render("release.html", found=found, site=site), HTML, LISTS_ONLY)
 
     key = ("release", package, version)
     return await state_of(request).answers.respond(request, key, build)

@@ -11,6 +11,7 @@ from app.http.forms import read_form, text_field
 from app.http.state import state_of
 from app.services.asking import kind_of
 from app.services.home import home
+from app.services.renewal import LISTS_ONLY
 from app.services.scanning import scan_state
 from app.web.render import address, render, site_address
 
@@ -25,9 +26,9 @@ async def front(request: Request) -> Response:
     scan = scan_state(state.settings)
 
     def build(db: Session) -> Rendered:
-        return rendered(
-            render("home.html", facts=home(db), scan=scan, site=site_address(state.settings)), HTML
-        )
+        site = site_address(state.settings)
+        html = render("home.html", facts=home(db), scan=scan, site=site)
+        return rendered(html, HTML, LISTS_ONLY)
 
     return answer(request, await state.answers.get(("home", scan), build))
 

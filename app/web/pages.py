@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from sqlmodel import Session
 from starlette.responses import Response
 
-from app.http.answers import HTML, MARKDOWN, Rendered, moved, rendered
+from app.http.answers import HTML, MARKDOWN, NO_RUNS, Rendered, moved, rendered
 from app.http.state import state_of
 from app.models import Entry
 from app.services.entries import dataset_version, entry_record
@@ -17,6 +17,7 @@ from app.services.facets import facets_of
 from app.services.families import family_advice
 from app.services.found_reasons import EVIDENCE, EVIDENCE_WORDS
 from app.services.listing import ListQuery, list_errors
+from app.services.renewal import LISTS_ONLY, names_of
 from app.services.resolve import resolve
 from app.services.single_file import single_file
 from app.settings import Settings
@@ -43,7 +44,7 @@ async def errors(request: Request, query: Annotated[ListQuery, Query()]) -> Resp
             evidence=[(value, EVIDENCE_WORDS.get(value, value)) for value in EVIDENCE],
             site=site_address(state.settings),
         )
-        return rendered(html, HTML)
+        return rendered(html, HTML, LISTS_ONLY)
 
     return await state.answers.respond(request, ("errors", query.model_dump_json()), build)
 
@@ -82,13 +83,13 @@ def _build(key: str, ending: str, build_kind: Builder, settings: Settings, db: S
 def _page(db: Session, found: Entry, settings: Settings) -> Rendered:
     page = entry_page(entry_record(db, found, settings))
     html = render("entry.html", page=page, record=page.record, **_facts(db, page, settings))
-    return rendered(html, HTML)
+    return rendered(html, HTML, names_of(db, found))
 
 
 def _markdown(db: Session, found: Entry, settings: Settings) -> Rendered:
     page = entry_page(entry_record(db, found, settings))
     text = render("entry.md", page=page, record=page.record, **_facts(db, page, settings))
-    return rendered(text, MARKDOWN)
+    return rendered(text, MARKDOWN, names_of(db, found))
 
 
 def _facts(db: Session, page: EntryPage, settings: Settings) -> dict[str, object]:
@@ -110,4 +111,5 @@ def _facts(db: Session, page: EntryPage, settings: Settings) -> dict[str, object
 
 
 def _source(db: Session, found: Entry, settings: Settings) -> Rendered:
-    return rendered(single_file(db, found, settings), "text/x-python; charset=utf-8")
+    source = single_file(db, found, settings)
+    return rendered(source, "text/x-python; charset=utf-8", NO_RUNS)

@@ -6,7 +6,7 @@ from sqlmodel import Session
 from starlette.responses import HTMLResponse, Response
 
 from app.db import session
-from app.http.answers import HTML, Rendered, answer, rendered
+from app.http.answers import HTML, NO_RUNS, Rendered, answer, rendered
 from app.http.forms import file_field, read_form, text_field
 from app.http.preflights import ADVICE, MOST_CONFIG, check_preflight_allowed, preflight
 from app.http.state import State, state_of
@@ -25,7 +25,8 @@ async def form(request: Request) -> Response:
 
     def build(db: Session) -> Rendered:
         facts = _choices(db, state.settings)
-        return rendered(render("preflight.html", **facts, line="", release="", gpu=""), HTML)
+        html = render("preflight.html", **facts, line="", release="", gpu="")
+        return rendered(html, HTML, NO_RUNS)
 
     return answer(request, await state.answers.get("preflight", build))
 

@@ -58,7 +58,7 @@ async def cards(request: Request, run_id: str) -> Response:
 
 def _page(settings: Settings, run_id: str, template: str) -> Rendered:
     with session(settings) as db:
-        page = run_page(db, run_id)
+        page = run_page(db, run_id, settings)
     report = run_report(page)
     title = f"{page.slug}: {page.run.step} on {page.run.subject}"
     html = render(

@@ -6,12 +6,13 @@ from fastapi import APIRouter, Request
 from sqlmodel import Session, col, select
 from starlette.responses import PlainTextResponse, Response
 
-from app.http.answers import Rendered, answer, rendered
+from app.http.answers import NO_RUNS, Rendered, answer, rendered
 from app.http.state import state_of
 from app.models import Change, Entry, Release
 from app.services.entries import dataset_version
 from app.services.family_files import families
 from app.services.listing import current, summaries
+from app.services.renewal import LISTS_ONLY
 from app.services.times import utc_text
 from app.web.render import render, site_address
 
@@ -24,7 +25,9 @@ _SITEMAP = 45_000
 @router.get("/llms.txt")
 async def llms(request: Request) -> Response:
     """What is here for a language model, and how to ask for it."""
-    return await _text(request, "llms", "llms.txt", "text/plain; charset=utf-8", _explained)
+    return await _text(
+        request, "llms", "llms.txt", "text/plain; charset=utf-8", _explained, rows=True
+    )
 
 
 @router.get("/feed.atom")
@@ -49,13 +52,13 @@ async def robots(request: Request) -> Response:
 
 
 async def _text(
-    request: Request, key: str, template: str, media_type: str, facts: Facts
+    request: Request, key: str, template: str, media_type: str, facts: Facts, *, rows: bool = False
 ) -> Response:
     base = _base(request)
 
     def build(db: Session) -> Rendered:
         text = render(template, base=base, dataset=dataset_version(db), **facts(db))
-        return rendered(text, media_type)
+        return rendered(text, media_type, LISTS_ONLY if rows else NO_RUNS)
 
     return answer(request, await state_of(request).answers.get((key, base), build))
 
