@@ -13,15 +13,20 @@ Triton kernel, on a CPU in Triton's interpreter.
 """
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from reproducers.calls.page import hold_page
 from reproducers.calls.silent import WrongResultError, expect
 from reproducers.calls.triton_kernels import apart, filled, fold, folded
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.17,<=0.5.23"
 REAL = ("triton",)
+MINUS_1 = "Pass `null_block_id=-1`"
+KEEP_FREE = "Keep slot 0 free"
 SLOTS, ACCEPTED = [0, 3], [2, 4]
 
 
@@ -72,5 +77,31 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         passed_on=lambda: int("no number"),
         names={"slots_committed": slots_committed, "slots": SLOTS},
     )
+    solutions(subject, snippets)
+
     padding = moved(subject, commit([-1, 3], ACCEPTED, -1))
     same(subject, "padding-stays-padding", padding, [3])
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the kernel: which slots are committed."""
+    commit = fold(subject)
+
+    def passed(code: Mapping[str, str]) -> list[int]:
+        states: list[Any] = []
+        names: dict[str, Any] = {"rings": (), "sizes": {}, "slots": SLOTS, "accept_lens": ACCEPTED}
+        names["commit_kda_replayssm_spec"] = lambda *given, **options: states.append(
+            commit(*given, **options)
+        )
+        carried_out(code, MINUS_1, **names)
+        return moved(subject, states[0])
+
+    tried(subject, MINUS_1, "slots 0 and 3", partial(passed, snippets), [0, 3])
+    without = altered(snippets, MINUS_1, ", null_block_id=-1", "")
+    tried(subject, MINUS_1, "slots 0 and 3 without it", partial(passed, without), [3])
+
+    def shifted() -> list[int]:
+        left = carried_out(snippets, KEEP_FREE, slots=[0, 2])
+        return moved(subject, commit(left["slots"], ACCEPTED))
+
+    tried(subject, KEEP_FREE, "slots 0 and 2, one further", shifted, [1, 3])

@@ -14,13 +14,23 @@ release's own; what the backend's `__init__` would set is set here, without a mo
 """
 
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
 
 from reproducers.calls.cpu_capture import DRAFT, REQUESTS, captured
+from reproducers.calls.launch import resolved
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
+from reproducers.solutions import carried_out, tried, tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+NO_GRAPHS = "Do not combine speculation with CPU graphs"
+MAKE = "Make the offsets with the state"
+LINE = (
+    "--device cpu --speculative-algorithm EAGLE --enable-torch-compile "
+    "--speculative-draft-model-path DRAFT"
+)
 OFFSETS = list(range(0, REQUESTS * DRAFT + 1, DRAFT))
 
 
@@ -54,4 +64,34 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         passed_on=("EXTEND", None),
         names={"capture": capture, "requests": REQUESTS, "draft_token_num": DRAFT},
     )
+    solutions(subject, snippets)
+
     same(subject, "decode-is-captured", capture("DECODE"), list(range(REQUESTS + 1)))
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the backend and with the release's own parser."""
+    capture = captured(subject)
+
+    def compiled(line: str) -> list[object]:
+        settings = resolved(subject, line, platform="cpu-amx")
+        return [settings["enable_torch_compile"], settings["speculative_algorithm"]]
+
+    asked: dict[str, Any] = {
+        "line": LINE,
+        "seen": compiled,
+        "before": [True, "EAGLE"],
+        "after": [False, "EAGLE"],
+    }
+    tried_change(subject, snippets, NO_GRAPHS, **asked)
+
+    def offsets() -> list[int]:
+        backend = SimpleNamespace(device="cpu")
+        sizes = {"max_num_tokens": REQUESTS * DRAFT, "max_bs": REQUESTS}
+        carried_out(snippets, MAKE, self=backend, torch=subject.torch, **sizes)
+        made = backend.cached_cuda_graph_verify_query_start_loc.tolist()
+        return capture("TARGET_VERIFY", made)
+
+    tried(subject, MAKE, "a verify of 2 requests of 4: start locations", offsets, OFFSETS)
+    refused = "TypeError: 'NoneType' object is not subscriptable"
+    tried(subject, MAKE, "the same without them", lambda: capture("TARGET_VERIFY"), refused)
