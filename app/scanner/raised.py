@@ -14,7 +14,7 @@ from app.scanner.expressions import is_class_name, is_text, last_name, text_of
 from app.scanner.library import Module
 from app.scanner.messages import read
 from app.scanner.raising_functions import HOPS, Helper, bind, find_helper
-from app.scanner.scope import Scope, values_of
+from app.scanner.scope import Scope, parameters, values_of
 from app.scanner.templates import literal_length
 from app.scanner.variants import Variant, hole, merge
 
@@ -134,6 +134,10 @@ def _constructed(call: ast.Call, scope: Scope) -> Raised | None:
             variants = helper_variants(helper, call, scope)
             return Raised(text_of(helper.error.func), variants, "helper", call)
         if leaf == "type" or not leaf:
+            return Raised(UNKNOWN_CLASS, constructor_variants(call, "", scope), "expression", call)
+        if hasattr(builtins, name):  # `raise next(...)`: what it gives is raised
+            return Raised(UNKNOWN_CLASS, [[hole(call)]], "expression", call)
+        if scope.function is not None and name in parameters(scope.function):
             return Raised(UNKNOWN_CLASS, constructor_variants(call, "", scope), "expression", call)
     variants = constructor_variants(call, name, scope)
     argument = _message_argument(call)
@@ -259,6 +263,6 @@ def helper_variants(helper: Helper, call: ast.Call, scope: Scope) -> list[Varian
         function=helper.function,
         class_name=helper.class_name,
         line=helper.error.lineno,
-        bound=bind(helper.function, call, scope, skip_self=helper.own_class),
+        bound=bind(helper.function, call, scope, skip_self=helper.skip_self),
     )
     return constructor_variants(helper.error, text_of(helper.error.func), there)

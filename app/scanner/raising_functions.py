@@ -21,7 +21,8 @@ class Helper(NamedTuple):
     error: ast.Call
     module: Module
     class_name: str
-    own_class: bool
+    skip_self: bool
+    """The first parameter is the object or class itself, which the call does not write."""
 
 
 def bind(
@@ -80,8 +81,12 @@ def find_helper(call: ast.Call, scope: Scope) -> Helper | None:
         error,
         found[0],
         scope.class_name if own else "",
-        own,
+        own and not _is_static(found[1]),
     )
+
+
+def _is_static(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(last_name(d) == "staticmethod" for d in function.decorator_list)
 
 
 def method_of(scope: Scope, name: str) -> tuple[Module, ast.stmt] | None:
