@@ -5,7 +5,6 @@ bad input · 3 cannot tell. Results go to standard output, progress and errors t
 """
 
 import argparse
-import difflib
 import importlib
 import os
 import re
@@ -38,6 +37,8 @@ class _Parser(argparse.ArgumentParser):
     """Says what was meant when an option is misspelt."""
 
     def error(self, message: str) -> NoReturn:
+        import difflib
+
         options = [o for a in self._actions for o in a.option_strings]
         wrong = [w.rstrip(":,") for w in message.split() if w.startswith("--")]
         near = [n for w in wrong for n in difflib.get_close_matches(w.split("=")[0], options, 1)]
@@ -74,19 +75,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"reprobase {version('reprobase')}")
         return 0
     if name not in COMMANDS:
+        import difflib
+
         near = difflib.get_close_matches(name, COMMANDS, 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         print(f"reprobase: there is no command {name!r}.{hint}\n\n{_usage()}", file=sys.stderr)
         return 2
-    return _run(name, arguments[1:])
+    return _run(name, arguments[1:], is_program=argv is None)
 
 
-def _run(name: str, arguments: list[str]) -> int:
+def _run(name: str, arguments: list[str], *, is_program: bool) -> int:
     command = importlib.import_module(f"app.commands.{name}")
     parser = _Parser(prog=f"reprobase {name}", description=COMMANDS[name].capitalize() + ".")
     command.add_arguments(parser)
     try:
-        code = command.run(parser.parse_args(arguments))
+        args = parser.parse_args(arguments)
+        args.is_program = is_program
+        code = command.run(args)
         sys.stdout.flush()
         return int(code)
     except ReprobaseError as e:

@@ -1,15 +1,14 @@
 """`reprobase diagnose`: what went wrong in this log, in a tenth of a second."""
 
 import argparse
-import atexit
 import gc
+import os
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.diagnosis.matcher import Matcher
     from app.diagnosis.result import Diagnosis
     from app.settings import Settings
 
@@ -47,8 +46,6 @@ def run(args: argparse.Namespace) -> int:
     """Diagnose and print; the exit code is the verdict's."""
     # what is kept of a log is bounded, and nothing of it goes before the end
     gc.disable()
-    # nor is it worth a search for cycles when the interpreter ends
-    atexit.register(gc.freeze)
     try:
         return _run(args)
     finally:
@@ -57,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     from app.diagnosis.diagnose import check_readable, diagnose_path, diagnose_stream
+    from app.diagnosis.index import Index
+    from app.diagnosis.strings import Strings
     from app.exceptions import BadInputError
     from app.settings import load_settings
 
@@ -77,7 +76,7 @@ def _run(args: argparse.Namespace) -> int:
         from app.commands.diagnosing import diagnosed_together
 
         return diagnosed_together(paths, _index(settings), settings, args)
-    matcher = _matcher(settings)
+    matcher = Strings(Index(_index(settings)))
     progress = _Progress()
     options = {"matcher": matcher, "command": args.command, "release": args.release}
     if not paths:
@@ -91,7 +90,17 @@ def _run(args: argparse.Namespace) -> int:
         from app.services.diagnosis import note_reading
 
         note_reading(result, settings)
-    if args.json:
+    _show(result, as_json=args.json)
+    if args.is_program:
+        # nor is it taken apart piece by piece when nothing comes after
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_CODES[result.verdict])
+    return _CODES[result.verdict]
+
+
+def _show(result: "Diagnosis", *, as_json: bool) -> None:
+    if as_json:
         import json
 
         # indenting is slow, and nobody reads a thousand findings by eye
@@ -101,16 +110,6 @@ def _run(args: argparse.Namespace) -> int:
         from app.commands.diagnosis_text import text
 
         print(text(result, colour=sys.stdout.isatty()))
-    return _CODES[result.verdict]
-
-
-def _matcher(settings: "Settings") -> "Matcher":
-    from app.diagnosis.catalog import open_matcher
-    from app.diagnosis.index import Index
-    from app.diagnosis.matcher import Matcher
-
-    index = _index(settings)
-    return open_matcher(index) if isinstance(index, Path) else Matcher(Index(index))
 
 
 def _several(names: list[str]) -> bool:
@@ -120,7 +119,7 @@ def _several(names: list[str]) -> bool:
     if len(names) == 1:
         if names[0] == "-":
             return False
-        from app.diagnosis.logs import is_one_log
+        from app.diagnosis.forms import is_one_log
 
         return not is_one_log(Path(names[0]))
     if "-" in names:

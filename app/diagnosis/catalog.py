@@ -9,15 +9,17 @@ import json
 import os
 import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from app.diagnosis.index import Index
-from app.diagnosis.matcher import Matcher
+from app.diagnosis.index import MAGIC, Index
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.diagnosis.matcher import Matcher
 
 POINTER: Final = "diagnosis.json"
 _lock = threading.Lock()
-_open: dict[Path, Matcher] = {}
+_open: "dict[Path, Matcher]" = {}
 
 
 def pointed(settings: Settings) -> tuple[Path, str] | None:
@@ -25,7 +27,9 @@ def pointed(settings: Settings) -> tuple[Path, str] | None:
     try:
         raw: dict[str, Any] = json.loads((settings.index_dir / POINTER).read_text())
         path = settings.index_dir / str(raw["file"])
-        return (path, str(raw["catalog"])) if path.is_file() else None
+        with path.open("rb") as file:
+            written_alike = file.read(len(MAGIC)) == MAGIC
+        return (path, str(raw["catalog"])) if written_alike else None
     except (OSError, ValueError, KeyError):
         return None
 
@@ -58,8 +62,10 @@ def catalog_state(settings: Settings) -> str | None:
         return None
 
 
-def open_matcher(path: Path) -> Matcher:
+def open_matcher(path: Path) -> "Matcher":
     """The matcher of an index file, opened once a process."""
+    from app.diagnosis.matcher import Matcher  # noqa: PLC0415  # a search of a large log begins without it
+
     with _lock:
         matcher = _open.get(path)
         if matcher is None:

@@ -9,29 +9,31 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
-from app.diagnosis.answer import of_lines
 from app.diagnosis.decoding import LOOKED_AT, Recoded, check, coding_of, decoded
+from app.diagnosis.forms import PACKED
 from app.diagnosis.index import Index
-from app.diagnosis.lines import clean
-from app.diagnosis.matcher import Matcher
-from app.diagnosis.result import Diagnosis
 from app.exceptions import BadInputError
 
 if TYPE_CHECKING:
-    from app.diagnosis.large import Progress, Source, Survey
+    from app.diagnosis.blocks import Source
+    from app.diagnosis.large import Progress, Survey
+    from app.diagnosis.matcher import Matcher
+    from app.diagnosis.result import Diagnosis
+    from app.diagnosis.strings import Strings
+
+    Known = Matcher | Strings | Index | Path
 
 SMALL: Final = 2 << 20
 """Bytes up to which a log is read line by line."""
-_PACKED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
 def diagnose(
     log: str | bytes,
     *,
-    matcher: Matcher | Index | Path,
+    matcher: "Known",
     command: str | None = None,
     release: str | None = None,
-) -> Diagnosis:
+) -> "Diagnosis":
     """Say what went wrong in a log.
 
     Args:
@@ -43,33 +45,46 @@ def diagnose(
     Raises:
         BadInputError: the bytes are no text.
     """
-    known = opened(matcher)
     if len(log) > SMALL:
-        from app.diagnosis.large import BytesSource  # noqa: PLC0415  # most logs are small and plain
+        from app.diagnosis.blocks import BytesSource  # noqa: PLC0415  # most logs are small and plain
 
         data = log if isinstance(log, bytes) else log.encode("utf-8", "replace")
-        return _survey(BytesSource(data), matcher=known, command=command, release=release)
+        return _survey(BytesSource(data), matcher=matcher, command=command, release=release)
+    from app.diagnosis.answer import of_lines  # noqa: PLC0415  # the search of a large log begins without it
+    from app.diagnosis.lines import clean  # noqa: PLC0415  # and this
+
+    known = opened(matcher)
     text = log if isinstance(log, str) else decoded(log)
     lines = clean(text)
     total = text.count("\n") + (text[-1:] not in ("", "\n")) if text.strip() else 0
     return of_lines(lines, matcher=known, command=command, release=release, total=total, text=text)
 
 
-def opened(matcher: Matcher | Index | Path) -> Matcher:
-    """The matcher of an index, a file or itself."""
-    if isinstance(matcher, Path):
-        matcher = Index(matcher)
-    return Matcher(matcher) if isinstance(matcher, Index) else matcher
+def searched(known: "Known") -> "Strings | Matcher":
+    """The fixed strings of an index, opened or not."""
+    from app.diagnosis.strings import Strings  # noqa: PLC0415  # see `opened`
+
+    if isinstance(known, Path):
+        known = Index(known)
+    return Strings(known) if isinstance(known, Index) else known
+
+
+def opened(known: "Known") -> "Matcher":
+    """The matcher of an index, opened or not."""
+    from app.diagnosis.matcher import Matcher  # noqa: PLC0415  # the search of a large log begins without it
+
+    strings = searched(known)
+    return strings if isinstance(strings, Matcher) else Matcher(strings)
 
 
 def diagnose_path(
     path: Path,
     *,
-    matcher: Matcher,
+    matcher: "Known",
     command: str | None = None,
     release: str | None = None,
     progress: "Progress | None" = None,
-) -> Diagnosis:
+) -> "Diagnosis":
     """Diagnose a file, plain, gzip or zstd.
 
     Raises:
@@ -79,11 +94,12 @@ def diagnose_path(
         with path.open("rb", buffering=0) as file:
             head = _some(cast("BinaryIO", file), SMALL + 1)
             status = os.fstat(file.fileno())
-            plain = not head.startswith(_PACKED) and stat.S_ISREG(status.st_mode)
+            plain = not head.startswith(PACKED) and stat.S_ISREG(status.st_mode)
             if plain and len(head) > SMALL and coding_of(head)[0] == "utf-8":
                 check(head[:LOOKED_AT].decode("utf-8", "replace"))
-                from app.diagnosis.halves import survey_file  # noqa: PLC0415  # most logs are small and plain
+                from app.diagnosis.sharing import survey_file  # noqa: PLC0415  # most logs are small and plain
 
+                matcher = searched(matcher)
                 found = survey_file(matcher, file.fileno(), status.st_size, progress)
                 return _answer(found, matcher=matcher, command=command, release=release)
             return _read(
@@ -117,11 +133,11 @@ def _unreadable(path: Path, error: OSError) -> BadInputError:
 def diagnose_stream(
     stream: BinaryIO,
     *,
-    matcher: Matcher,
+    matcher: "Known",
     command: str | None = None,
     release: str | None = None,
     progress: "Progress | None" = None,
-) -> Diagnosis:
+) -> "Diagnosis":
     """Diagnose a pipe, plain, gzip or zstd.
 
     Raises:
@@ -135,12 +151,12 @@ def _read(
     stream: BinaryIO,
     head: bytes,
     *,
-    matcher: Matcher,
+    matcher: "Known",
     command: str | None,
     release: str | None,
     progress: "Progress | None",
-) -> Diagnosis:
-    if head.startswith(_PACKED):
+) -> "Diagnosis":
+    if head.startswith(PACKED):
         from app.diagnosis.unpacking import unpacked  # noqa: PLC0415  # most logs are small and plain
 
         stream = unpacked(stream, head)
@@ -152,7 +168,7 @@ def _read(
     if len(head) <= SMALL:
         return diagnose(head, matcher=matcher, command=command, release=release)
     check(head[:LOOKED_AT].decode("utf-8", "replace"))
-    from app.diagnosis.large import StreamSource  # noqa: PLC0415  # most logs are small and plain
+    from app.diagnosis.blocks import StreamSource  # noqa: PLC0415  # most logs are small and plain
 
     return _survey(
         StreamSource(stream, head),
@@ -166,23 +182,26 @@ def _read(
 def _survey(
     source: "Source",
     *,
-    matcher: Matcher,
+    matcher: "Known",
     command: str | None,
     release: str | None,
     progress: "Progress | None" = None,
-) -> Diagnosis:
+) -> "Diagnosis":
     from app.diagnosis.large import Surveyor  # noqa: PLC0415  # most logs are small and plain
 
+    matcher = searched(matcher)
     found = Surveyor(matcher, progress).run(source)
     return _answer(found, matcher=matcher, command=command, release=release)
 
 
 def _answer(
-    found: "Survey", *, matcher: Matcher, command: str | None, release: str | None
-) -> Diagnosis:
+    found: "Survey", *, matcher: "Known", command: str | None, release: str | None
+) -> "Diagnosis":
+    from app.diagnosis.answer import of_lines  # noqa: PLC0415  # the search of a large log begins without it
+
     return of_lines(
         found.lines,
-        matcher=matcher,
+        matcher=opened(matcher),
         command=command,
         release=release,
         total=found.total,

@@ -8,9 +8,11 @@ millisecond, and only the records of messages that were really found are decoded
 |---|---|
 | meta | JSON: releases, versions of writer and matcher, flags of the engine's command line |
 | matcher | the literal database as hyperscan serialised it |
+| sieve | the literal database of `app.diagnosis.sieve`, serialised alike |
 | literals, literal_at | the fixed strings that are looked for, and their offsets |
 | postings, posting_at | literal → records |
-| records, record_at | one JSON document a template |
+| reach | literal → one byte, see `Index.reach` |
+| records, record_at | one JSON list a template: the fields of its record, without the empty last |
 | by_function | JSON: function name → class → records that no literal finds |
 | by_class | JSON: class → curated records that no literal finds |
 | opening_keys, opening_records | first letters of a message → records |
@@ -22,6 +24,7 @@ import json
 import mmap
 import zlib
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +32,8 @@ from typing import Any, Final
 
 from app.exceptions import UnavailableError
 
-MAGIC: Final = b"RPBIDX03"
+_DECODE: Final = json.JSONDecoder().raw_decode
+MAGIC: Final = b"RPBIDX04"
 ALIGN: Final = 8
 
 
@@ -70,6 +74,18 @@ class TemplateRecord:
     fixes: list[str] = field(default_factory=list)
     """Markdown, best first."""
     not_this_if: list[str] = field(default_factory=list)
+
+
+QUIET: Final = 128
+"""In a byte of `reach`: the string leads to warnings only."""
+
+
+def reach_of(records: Iterable[TemplateRecord]) -> int:
+    """What `Index.reach` tells of a string that leads to these records, as one byte."""
+    known = list(records)
+    lines = max((sum(p.count("\n") for p in r.parts) for r in known), default=0)
+    quiet = bool(known) and all(r.level.upper().endswith("WARNING") for r in known)
+    return min(lines, QUIET - 1) | (QUIET if quiet else 0)
 
 
 def key64(text: str) -> int:
@@ -118,6 +134,7 @@ class Index:
         self._posting_at = self.section("posting_at").cast("I")
         self._postings = self.section("postings").cast("I")
         self._literal_at = self.section("literal_at").cast("I")
+        self._reach = self.section("reach")
         self._records = self.section("records")
         self.record = lru_cache(maxsize=20_000)(self._record)
         self._classes: dict[str, list[int]] | None = None
@@ -135,14 +152,18 @@ class Index:
 
     def _record(self, number: int) -> TemplateRecord:
         a, b = self._record_at[number], self._record_at[number + 1]
-        raw = {"kind": "", "parts": [], "holes": [], "template": "", "error_class": ""}
-        raw.update(json.loads(bytes(self._records[a:b])))
-        return TemplateRecord(**raw)  # type: ignore[arg-type]  # the keys are the fields
+        values, _ = _DECODE(str(self._records[a:b], "utf-8"))
+        return TemplateRecord(*values)
 
     def literal(self, number: int) -> bytes:
         """One of the strings that are looked for."""
         a, b = self._literal_at[number], self._literal_at[number + 1]
         return bytes(self.section("literals")[a:b])
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest of them."""
+        return int(self.meta["longest"])
 
     def literals(self) -> list[bytes]:
         """All of them, in the order of their numbers."""
@@ -151,6 +172,11 @@ class Index:
     def posting(self, literal: int) -> list[int]:
         """Records that a literal leads to."""
         return list(self._postings[self._posting_at[literal] : self._posting_at[literal + 1]])
+
+    def reach(self, literal: int) -> tuple[int, bool]:
+        """(lines that a message goes on for, it is of warnings only) of a literal's records."""
+        told = self._reach[literal]
+        return told & ~QUIET, bool(told & QUIET)
 
     def by_function(self, leaf: str, error_class: str) -> list[int]:
         """Records without words of their own that a function of this name raises."""

@@ -1,16 +1,22 @@
 """Finds many fixed strings in much text at once, at about a gigabyte a second.
 
 Hyperscan where it exists, ahocorasick_rs elsewhere; both give the same hits. Scanning lets go of
-the interpreter lock, so several threads can scan at once, each with a `Scanner` of its own.
+the interpreter lock, so several threads can scan at once, each with a `Scanner` of its own. Much
+text is sifted first (`app.diagnosis.sieve`): only around a fragment is it looked at for strings.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 try:
     import hyperscan
 except ImportError:  # no wheel for this machine
     hyperscan = None  # type: ignore[assignment]  # told apart below
+
+_BETWEEN: Final = 512
+"""Bytes of text for each fragment in it below which sifting costs more than it saves."""
+_NOT_WORTH_IT: Final = 15
+"""Blocks that are then not sifted."""
 
 
 class Hit(NamedTuple):
@@ -28,6 +34,10 @@ class Scanner(Protocol):
         """Every hit, in the order of their ends."""
         ...
 
+    def sift(self, data: memoryview) -> list[Hit]:
+        """The same, faster where most of much text holds nothing."""
+        ...
+
 
 class Literals:
     """A set of fixed strings, compiled.
@@ -37,13 +47,21 @@ class Literals:
             by its position.
         compiled: what `dump` gave for the same strings; compiled anew if it does not fit this
             machine or is missing.
+        sieve: what `dump` gave for their fragments; without it nothing is sifted.
+        longest: bytes of the longest string.
     """
 
     def __init__(
-        self, strings: Callable[[], Sequence[bytes]], compiled: bytes | memoryview = b""
+        self,
+        strings: Callable[[], Sequence[bytes]],
+        compiled: bytes | memoryview = b"",
+        sieve: bytes | memoryview = b"",
+        longest: int = 0,
     ) -> None:
         self._database: Any = None
         self._automaton: Any = None
+        self._sieve = _load(sieve) if hyperscan is not None else None
+        self._longest = longest
         if hyperscan is not None:
             self._database = _load(compiled) or _compile(strings())
         else:
@@ -56,7 +74,7 @@ class Literals:
     def scanner(self) -> Scanner:
         """A scanner of its own for a thread."""
         if self._database is not None:
-            return _Hyperscan(self._database)
+            return _Hyperscan(self._database, self._sieve, self._longest)
         return _AhoCorasick(self._automaton)
 
 
@@ -84,12 +102,16 @@ def _compile(strings: Sequence[bytes]) -> Any:
 
 
 class _Hyperscan:
-    def __init__(self, database: Any) -> None:
+    def __init__(self, database: Any, sieve: Any, longest: int) -> None:
         self._database = database
         self._scratch = hyperscan.Scratch(database)
         self._hits: list[Hit] = []
-        # An unreferenced callback crashes the process: this reference keeps it.
-        self._on_hit = self._note
+        self._sieve, self._longest = sieve, longest
+        self._sieve_scratch = hyperscan.Scratch(sieve) if sieve is not None else None
+        self._ends: list[int] = []
+        self._most = self._unsifted = 0
+        # Unreferenced callbacks crash the process: these references keep them.
+        self._on_hit, self._on_fragment = self._note, self._note_fragment
 
     def _note(self, literal: int, _start: int, end: int, _flags: int, _context: object) -> None:
         self._hits.append(Hit(literal, end))
@@ -102,10 +124,60 @@ class _Hyperscan:
         self._database.scan(data, match_event_handler=self._on_hit, scratch=self._scratch)
         return self._hits
 
+    def _note_fragment(
+        self, _literal: int, _start: int, end: int, _flags: int, _context: object
+    ) -> bool:
+        self._ends.append(end)
+        return len(self._ends) > self._most
+
+    def sift(self, data: memoryview) -> list[Hit]:
+        """Every hit, in the order of their ends; of much text that mostly holds none."""
+        if self._sieve is None or not len(data):
+            return self.scan(data)
+        if self._unsifted:
+            self._unsifted -= 1
+            return self.scan(data)
+        self._ends, self._most = [], len(data) // _BETWEEN
+        try:
+            self._sieve.scan(
+                data, match_event_handler=self._on_fragment, scratch=self._sieve_scratch
+            )
+        except hyperscan.ScanTerminated:
+            self._unsifted = _NOT_WORTH_IT
+            return self.scan(data)
+        # what stands around the fragments is put together, for a scan costs more than its bytes
+        places = list(self._around(len(data)))
+        hits = []
+        behind = shift = 0
+        ends = iter(places)
+        for literal, at in self.scan(b"\n".join([data[a:b] for a, b in places])):
+            while at > behind:
+                start, end = next(ends)
+                shift = start - behind - (behind > 0)
+                behind += end - start + (behind > 0)
+            hits.append(Hit(literal, at + shift))
+        return hits
+
+    def _around(self, size: int) -> Iterator[tuple[int, int]]:
+        """Where strings can be that hold one of the fragments, in order and without overlaps."""
+        start = end = 0
+        for at in self._ends:
+            if at - self._longest > end:
+                if end:
+                    yield start, end
+                start = at - self._longest
+            end = min(at + self._longest, size)
+        if end:
+            yield start, end
+
 
 class _AhoCorasick:
     def __init__(self, automaton: Any) -> None:
         self._automaton = automaton
+
+    def sift(self, data: memoryview) -> list[Hit]:
+        """Every hit, in the order of their ends."""
+        return self.scan(data)
 
     def scan(self, data: bytes | memoryview) -> list[Hit]:
         """Every hit, in the order of their ends."""

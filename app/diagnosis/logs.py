@@ -11,14 +11,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, cast
+from typing import BinaryIO, Final, cast
 
-from app.diagnosis.unpacking import SIGNATURES, unpacked
+from app.diagnosis.forms import HEAD, PACKED, form_of
+from app.diagnosis.unpacking import unpacked
 from app.exceptions import BadInputError, ReprobaseError
 
-_ZIP: Final = b"PK\x03\x04"
-_HEAD: Final = 512
-"""Bytes of a tar's first block, by which it is told."""
 DAMAGE: Final = (
     tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ReprobaseError,
     NotImplementedError, RuntimeError,
@@ -39,11 +37,6 @@ class FoundLog:
     stream: BinaryIO | None = None
     """Where it is a member of an archive; to be read before the next one is asked for."""
     problem: str = ""
-
-
-def is_one_log(path: Path) -> bool:
-    """Whether a path is a log by itself, neither a folder nor an archive."""
-    return not path.is_dir() and _form(path) == "log"
 
 
 def check_folder(path: Path) -> None:
@@ -79,7 +72,7 @@ def shown(name: str) -> str:
 def _of_file(path: Path) -> Iterator[FoundLog]:
     name = shown(str(path))
     try:
-        form = _form(path)
+        form = form_of(path)
         if form == "log":
             yield FoundLog(name, path.stat().st_size, path=path)
             return
@@ -89,27 +82,9 @@ def _of_file(path: Path) -> Iterator[FoundLog]:
         yield FoundLog(name, problem=f"It cannot be read to its end ({said(e)}).")
 
 
-def _form(path: Path) -> Literal["log", "tar", "zip"]:
-    """What a file is; `log` also where it cannot be read: reading it as one tells why."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-            if head.startswith(_ZIP):
-                return "zip"
-            if head.startswith(SIGNATURES):
-                head = unpacked(cast("BinaryIO", file), head).read(_HEAD)
-    except (OSError, ReprobaseError):
-        return "log"
-    return "tar" if _is_tar(head) else "log"
-
-
-def _is_tar(head: bytes) -> bool:
-    return head[257:262] == b"ustar"
-
-
 def _of_tar(name: str, file: BinaryIO) -> Iterator[FoundLog]:
-    head = file.read(_HEAD)
-    if head.startswith(SIGNATURES):
+    head = file.read(HEAD)
+    if head.startswith(PACKED):
         file = unpacked(file, head)
     else:
         file.seek(0)

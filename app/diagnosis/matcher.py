@@ -7,7 +7,6 @@ of one engine is never given the entry of another.
 
 import re
 import threading
-from bisect import bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -24,11 +23,12 @@ from app.diagnosis.judging import (
     near,
     placed,
 )
-from app.diagnosis.literals import Literals, Scanner
+from app.diagnosis.literals import Scanner
 from app.diagnosis.matches import Match, placed_match, values_of
 from app.diagnosis.patterns import lazy
 from app.diagnosis.places import PYTHON, Places, leaf
 from app.diagnosis.streams import Stream
+from app.diagnosis.strings import Strings
 from app.diagnosis.tracebacks import FAULT
 from app.diagnosis.units import Unit
 
@@ -41,9 +41,10 @@ _INNERMOST: Final = 140.0
 class Matcher:
     """Matches units against an index."""
 
-    def __init__(self, index: Index) -> None:
-        self.index = index
-        self.literals = Literals(index.literals, index.section("matcher"))
+    def __init__(self, source: Index | Strings) -> None:
+        strings = Strings(source) if isinstance(source, Index) else source
+        index = self.index = strings.index
+        self.literals = strings.literals
         self._local = threading.local()
         self._pattern = lru_cache(maxsize=256)(re.compile)
         self._tall = lru_cache(maxsize=20_000)(self._is_tall)
@@ -71,15 +72,23 @@ class Matcher:
         for line in data:
             starts.append(starts[-1] + len(line) + 1)
         found: dict[int, set[int]] = {}
-        for hit in self._scanner.scan(b"\n".join(data)):
-            posting = self.index.posting(hit.literal)
-            if not posting:
+        posting, reach = self.index.posting, self.index.reach
+        index = 0
+        for literal, end in self._scanner.scan(b"\n".join(data)):
+            numbers = posting(literal)
+            if not numbers:
                 continue
-            index = bisect_right(starts, hit.end - 1) - 1
-            found.setdefault(index, set()).update(posting)
-            for number in posting:
+            while starts[index + 1] < end:
+                index += 1
+            if index in found:
+                found[index].update(numbers)
+            else:
+                found[index] = set(numbers)
+            if not reach(literal)[0]:
+                continue
+            for number in numbers:
                 # the words stand in a later line of a message that begins further up
-                above = self._lines_above(number, hit.literal) if self._tall(number) else 0
+                above = self._lines_above(number, literal) if self._tall(number) else 0
                 if 0 < above <= index:
                     found.setdefault(index - above, set()).add(number)
         return found
@@ -221,7 +230,7 @@ class Matcher:
             record.raised_by and not by_library(unit, record)
         ):
             return None
-        end = len(unit.text) if any("\n" in p for p in record.parts) else unit.end
+        end = len(unit.text) if self._tall(number) else unit.end
         if squeezed:
             got = fit_squeezed(record.parts, unit.text, begin=unit.begin)
         else:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from app.diagnosis.index import ALIGN, MAGIC, TemplateRecord, key64
+from app.diagnosis.index import ALIGN, MAGIC, TemplateRecord, key64, reach_of
 
 
 @dataclass(slots=True)
@@ -26,23 +26,28 @@ class Contents:
     openings: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """First characters in small letters → records; see `opening`."""
     matcher: bytes = b""
+    sieve: bytes = b""
     places: Mapping[str, Any] = field(default_factory=dict)
     """File → {"names": [...], "variants": [[[release index], [name, line, ...]]]}."""
 
 
 def pack(contents: Contents) -> bytes:
     """The bytes of an index file."""
-    records = [_dump({k: v for k, v in asdict(r).items() if v}) for r in contents.records]
+    records = [_dump(_values(r)) for r in contents.records]
     ids = sorted((int(r.entry_id, 16), i) for i, r in enumerate(contents.records))
     places = sorted((key64(name), _squash(value)) for name, value in contents.places.items())
     flat: array[int] = array("I", [n for posting in contents.postings for n in posting])
     sections = {
-        "meta": _dump(contents.meta),
+        "meta": _dump({**contents.meta, "longest": max(map(len, contents.literals), default=0)}),
         "matcher": contents.matcher,
+        "sieve": contents.sieve,
         "literals": b"".join(contents.literals),
         "literal_at": _offsets(contents.literals),
         "postings": flat.tobytes(),
         "posting_at": _offsets(contents.postings),
+        "reach": bytes(
+            reach_of(contents.records[n] for n in numbers) for numbers in contents.postings
+        ),
         "records": b"".join(records),
         "record_at": _offsets(records),
         "by_function": _dump(contents.by_function),
@@ -65,6 +70,14 @@ def pack(contents: Contents) -> bytes:
     for data in sections.values():
         out += [data, b"\0" * (-len(data) % ALIGN)]
     return b"".join(out)
+
+
+def _values(record: TemplateRecord) -> list[Any]:
+    """The fields of a record in order, without the empty ones at the end."""
+    values = list(asdict(record).values())
+    while not values[-1]:
+        values.pop()
+    return values
 
 
 def _openings(openings: Mapping[str, Sequence[int]]) -> dict[str, bytes]:

@@ -34,7 +34,6 @@ def site_of(
     """
     if not record.sites or record.raised_by:
         return None
-    newest = index.newest[record.package]
     wanted = release if release is not None and _in(record, release) else None
     if wanted is None:
         wanted = _nearest(record, release, seen)
@@ -43,7 +42,6 @@ def site_of(
         # without words of its own the place is all that tells it from others of its class
         seen = Seen(site[0], leaf(site[1]), seen.line)
     lines = site[2][str(wanted)]
-    last = max(max(map(int, r.sites[0][2])) for r in (record, later) if r)
     today, status = _today(index, record, later, site, seen)
     return CatalogSite(
         file=site[0],
@@ -52,8 +50,14 @@ def site_of(
         line=lines[0],
         today=today,
         status=status,
-        last_release=_name(index, last) if not today and last < newest else None,
+        last_release=None if today else _last(index, record, later),
     )
+
+
+def _last(index: Index, record: TemplateRecord, later: TemplateRecord | None) -> str | None:
+    """The last release that has the message or its later wording, if that is not the newest."""
+    last = max(max(map(int, r.sites[0][2])) for r in (record, later) if r)
+    return _name(index, last) if last < index.newest[record.package] else None
 
 
 def gone(index: Index, record: TemplateRecord) -> bool:

@@ -14,7 +14,6 @@ from app.diagnosis.lines import Line
 from app.diagnosis.patterns import lazy
 from app.diagnosis.raised import Raised
 from app.diagnosis.streams import EXCEPTION, Stream
-from app.diagnosis.tracebacks import Parser
 
 Kind = Literal["raised", "said", "http"]
 
@@ -217,28 +216,21 @@ def named(unit: Unit) -> bool:
     return unit.error_class is not None and not unit.dump
 
 
-def units(parser: Parser, wanted: set[int]) -> list[Unit]:
-    """All units of a stream that are worth a look.
+def units_at(stream: Stream, index: int, *, wanted: bool) -> list[Unit]:
+    """The units that begin at a line outside of tracebacks and are worth a look.
 
     Args:
-        parser: the stream, read.
-        wanted: indices of lines in which a fixed string of a template stands.
+        stream: what a process said.
+        index: of the line.
+        wanted: a fixed string of a template stands in it.
     """
-    found = [of_raised(r, parser.stream) for chain in parser.chains for r in chain]
-    for index in parser.rest:
-        line = parser.stream.lines[index]
-        answered = of_bodies(parser.stream, index)
-        found.extend(answered)
-        if answered and line.text.lstrip().startswith(("{", '"', "'", "data: {")):
-            continue
-        echoes = any(word in line.text for word in ECHO_WORDS)
-        if (
-            index in wanted
-            or echoes
-            or EXCEPTION.match(line.text.lstrip())
-            or "what()" in line.text
-        ):
-            unit = of_line(parser.stream, index)
-            if index in wanted or echoes or named(unit):
-                found.append(unit)
+    line = stream.lines[index]
+    found = of_bodies(stream, index)
+    if found and line.text.lstrip().startswith(("{", '"', "'", "data: {")):
+        return found
+    echoes = wanted or any(word in line.text for word in ECHO_WORDS)
+    if echoes or EXCEPTION.match(line.text.lstrip()) or "what()" in line.text:
+        unit = of_line(stream, index)
+        if echoes or named(unit):
+            found.append(unit)
     return found

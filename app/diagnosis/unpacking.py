@@ -8,7 +8,6 @@ from app.exceptions import BadInputError, UnavailableError
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
-SIGNATURES: Final = (_GZIP, _ZSTD)
 
 
 def unpacked(stream: BinaryIO, head: bytes) -> BinaryIO:
@@ -39,9 +38,11 @@ class Rest(io.RawIOBase):
         self._head, self._stream = head, stream
 
     def readable(self) -> bool:
+        """It can."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        """Fill a buffer as far as the next piece goes."""
         part = self._head[: len(buffer)] if self._head else self._stream.read(len(buffer)) or b""
         if self._head:
             self._head = self._head[len(part) :]

@@ -21,6 +21,7 @@ from app.diagnosis.catalog import POINTER
 from app.diagnosis.literals import ENGINE, Literals
 from app.diagnosis.markers import MARKERS
 from app.diagnosis.packing import Contents, pack
+from app.diagnosis.sieve import fragments
 from app.exceptions import ReprobaseError, UnavailableError
 from app.knowledge.entry_file import EntryFile, read_entry_files
 from app.loading.curated import ERRORS_DIR, curated_id
@@ -112,6 +113,7 @@ def build(
             by_class=by_class(records),
             openings=openings(records),
             matcher=Literals(lambda: literals).dump(),
+            sieve=Literals(lambda: fragments(literals)).dump(),
             places=places([dict(r.facts) for r in releases]),
         )
     )

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from app.diagnosis.blocks import BLOCK, Block, FileSource, StreamSource
 from app.diagnosis.diagnose import SMALL, diagnose, diagnose_path, diagnose_stream
-from app.diagnosis.large import BLOCK, Block, FileSource, StreamSource, Surveyor
+from app.diagnosis.large import Surveyor
 from app.diagnosis.matcher import Matcher
 from app.diagnosis.result import Diagnosis
 from app.diagnosis.windows import LOOKAHEAD

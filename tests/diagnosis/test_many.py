@@ -13,7 +13,8 @@ import pytest
 import zstandard
 
 from app.cli import main
-from app.diagnosis.logs import find_logs, is_one_log
+from app.diagnosis.forms import is_one_log
+from app.diagnosis.logs import find_logs
 from app.diagnosis.many import SENT, Answer, Named, Question, pieces
 from app.diagnosis.result import Diagnosis
 from app.loading.index import build, save

@@ -1,0 +1,36 @@
+"""What a file is by its first bytes, whatever its name: a log, or an archive of logs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from app.exceptions import ReprobaseError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+PACKED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+"""How gzip and zstd begin."""
+_ZIP: Final = b"PK\x03\x04"
+HEAD: Final = 512
+"""Bytes of a tar's first block, by which it is told."""
+
+
+def is_one_log(path: Path) -> bool:
+    """Whether a path is a log by itself, neither a folder nor an archive."""
+    return not path.is_dir() and form_of(path) == "log"
+
+
+def form_of(path: Path) -> Literal["log", "tar", "zip"]:
+    """What a file is; `log` also where it cannot be read: reading it as one tells why."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+            if head.startswith(_ZIP):
+                return "zip"
+            if head.startswith(PACKED):
+                from app.diagnosis.unpacking import unpacked  # noqa: PLC0415  # most logs are plain
+
+                head = unpacked(cast("BinaryIO", file), head).read(HEAD)
+    except (OSError, ReprobaseError):
+        return "log"
+    return "tar" if head[257:262] == b"ustar" else "log"
