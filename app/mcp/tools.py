@@ -53,6 +53,12 @@ class SearchErrors(_Arguments):
         description="`explained`, `executed`, or what became of it in the release: `new`, `same`, "
         "`moved`, `reworded`, `classChanged`, `gone`.",
     )
+    evidence: str = Field(
+        default="",
+        description="Only what was executed so: `written` (a reproducer), `synthesized` (found by "
+        "the program), `launch` (of that, a launch line), or `none`; or the code of the reason "
+        "why nothing was found, such as `not-reached`.",
+    )
     limit: int = Field(default=_FEW, ge=1, le=MAX_LIMIT, description="Most rows.")
     cursor: str | None = Field(default=None, description="`next` of the answer before.")
 
@@ -111,6 +117,7 @@ def search_errors(around: Around, asked: SearchErrors) -> Document:
         error_class=asked.error_class,
         family=asked.family,
         status=asked.status,
+        evidence=asked.evidence,
     )
     with session(around.settings) as db:
         found = list_errors(

@@ -51,6 +51,19 @@ def test_an_error_is_found_and_shown_as_the_json_routes_show_it(
     assert by_old_id["record"]["explained"] is True
 
 
+def test_errors_are_filtered_by_evidence_as_over_http(server: Server, site: TestClient) -> None:
+    """What was executed and what was not are told apart, and together they are all."""
+    total = call(server, "search_errors", limit=1)["total"]
+    for evidence in ("written", "synthesized", "none"):
+        asked: dict[str, str | int] = {"evidence": evidence, "limit": 3}
+        found = call(server, "search_errors", **asked)
+        assert found == site.get("/api/errors", params=asked).json()
+        assert {row["noEvidence"] is None for row in found["records"]} <= {evidence != "none"}
+        total -= found["total"]
+    assert total == 0
+    assert "Did you mean 'written'?" in refused(server, "search_errors", evidence="writen")
+
+
 def test_the_text_of_an_answer_is_its_json(server: Server) -> None:
     async def asking(client: Client) -> Any:
         return await client.call_tool("search_errors", {"class": "ValueError"})
