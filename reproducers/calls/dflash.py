@@ -7,6 +7,8 @@ from typing import Any
 from reproducers.calls.launch import line_of, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
+from reproducers.snippets import BROKEN
+from reproducers.solutions import tried, tried_change
 from reproducers.upstream.subject import Subject
 
 ON_GPU = {
@@ -16,12 +18,20 @@ ON_GPU = {
     "speculative_num_draft_tokens": 8,
 }
 ON_CPU = ON_GPU | {"device": "cpu"}
+OTHER_DEVICE = "Start on a device that has it"
+OTHERWISE = "Speculate otherwise"
+NO_DRAFT = "Do not speculate"
 
 
 def start(subject: Subject, options: Mapping[str, Any], gpu: str = "h100") -> dict[str, Any]:
     """Resolve a launch line of these options on a machine that has the device."""
     machine = "cpu" if options["device"] == "cpu" else gpu
     return resolved(subject, line_of(options), platform=machine)
+
+
+def launch(subject: Subject, line: str) -> dict[str, Any]:
+    """The same for a whole line."""
+    return resolved(subject, line, platform="cpu" if "--device cpu" in line else "h100")
 
 
 def same_block(subject: Subject, settings: Mapping[str, Any]) -> None:
@@ -39,7 +49,7 @@ def hold_device_page(subject: Subject, snippets: Mapping[str, str], text: str) -
         subject,
         snippets,
         partial(start, subject),
-        lambda line: resolved(subject, line, platform="cpu" if "--device cpu" in line else "h100"),
+        partial(launch, subject),
         text=text,
         cases={
             "DFLASH on a CPU": ON_CPU,
@@ -51,6 +61,8 @@ def hold_device_page(subject: Subject, snippets: Mapping[str, str], text: str) -
         rescued={"speculative_algorithm": None, "device": "cpu"},
         other=ON_GPU | {"pp_size": 2},
     )
+    solutions(subject, snippets, text)
+
     amd = start(subject, ON_GPU, gpu="mi300x")
     same(subject, "amd-passes", [amd["device"], amd["speculative_algorithm"]], ["cuda", "DFLASH"])
     asked = start(subject, ON_GPU | {"speculative_num_steps": 3, "speculative_eagle_topk": 4})
@@ -63,3 +75,30 @@ def hold_device_page(subject: Subject, snippets: Mapping[str, str], text: str) -
     }
     eagle = start(subject, ON_CPU | one)
     same(subject, "eagle-starts-on-a-cpu", eagle["speculative_algorithm"], "EAGLE")
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str], text: str) -> None:
+    """Each way out of both pages: its change goes into the page's own broken line."""
+
+    def drafts(line: str) -> list[Any]:
+        settings = launch(subject, line)
+        return [settings["device"], settings["speculative_algorithm"]]
+
+    asked: dict[str, Any] = {
+        "line": snippets[BROKEN],
+        "seen": drafts,
+        "before": f"ValueError: DFLASH speculative decoding {text}...",
+    }
+    for title, after in (
+        (OTHER_DEVICE, ["cuda", "DFLASH"]),
+        (OTHERWISE, ["cpu", "NGRAM"]),
+        (NO_DRAFT, ["cpu", None]),
+    ):
+        tried_change(subject, snippets, title, **asked, after=after)
+    one = {"speculative_num_steps": 3, "speculative_eagle_topk": 1}
+    eagle = line_of(ON_CPU | one | {"speculative_algorithm": "EAGLE"})
+    tried(subject, OTHERWISE, "EAGLE in its place", lambda: drafts(eagle), ["cpu", "EAGLE"])
+    xpu = partial(drafts, line_of(ON_GPU | {"device": "xpu"}))
+    listed = subject.version is not None and subject.version.release >= (0, 5, 20)
+    after = ["xpu", "DFLASH"] if listed else asked["before"]
+    tried(subject, OTHER_DEVICE, "xpu in its place", xpu, after)

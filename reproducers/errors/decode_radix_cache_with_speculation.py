@@ -22,10 +22,14 @@ from typing import Any
 from reproducers.calls.launch import line_of, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
-from reproducers.snippets import outcome
+from reproducers.snippets import BROKEN, outcome
+from reproducers.solutions import tried, tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+NO_CACHE = "Drop the radix cache on the decode server"
+NO_DRAFT = "Drop speculation"
+TOGETHER = "Take a release and an algorithm that are allowed together"
 NGRAM = {"device": "cuda", "speculative_algorithm": "NGRAM", "speculative_num_draft_tokens": 4}
 DECODE = NGRAM | {"disaggregation_mode": "decode"}
 BOTH = DECODE | {"disaggregation_decode_enable_radix_cache": True}
@@ -86,6 +90,8 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         rescued={"speculative_algorithm": "NGRAM", "disable_radix_cache": True},
         other=BOTH | {"disaggregation_transfer_backend": "fake"},
     )
+    solutions(subject, snippets)
+
     release = subject.version.release if subject.version else ()
     allowed = [
         name
@@ -96,3 +102,39 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     same(subject, "allowed-algorithms-of-this-release", allowed, both)
     undivided = start(subject, BOTH | {"disaggregation_mode": None})
     same(subject, "other-roles-are-not-asked", undivided["speculative_algorithm"], "NGRAM")
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: its change goes into the page's own broken line."""
+    refused = (
+        "ValueError: --disaggregation-decode-enable-radix-cache is incompatible with speculative "
+        "decoding (--speculative-algorithm {})"
+    )
+
+    def pair(line: str) -> list[Any]:
+        settings = resolved(subject, line)
+        return [
+            "no" if settings["disable_radix_cache"] else "cache",
+            settings["speculative_algorithm"],
+        ]
+
+    asked: dict[str, Any] = {
+        "line": snippets[BROKEN],
+        "seen": pair,
+        "before": refused.format("NGRAM"),
+    }
+    release = subject.version.release if subject.version else ()
+    dspark = ["cache", "DSPARK"] if release >= (0, 5, 21) else refused.format("DSPARK")
+    for title, after in (
+        (NO_CACHE, ["no", "NGRAM"]),
+        (NO_DRAFT, ["cache", None]),
+        (TOGETHER, dspark),
+    ):
+        tried_change(subject, snippets, title, **asked, after=after)
+    prefill = line_of(DECODE | {"disaggregation_mode": "prefill"})
+    case = "the prefill server keeps its own"
+    tried(subject, NO_CACHE, case, lambda: pair(prefill), ["cache", "NGRAM"])
+    for name, runs in (("EAGLE", "EAGLE"), ("EAGLE3", "EAGLE3"), ("NEXTN", "EAGLE")):
+        kept = ["cache", runs] if release >= (0, 5, 23) else refused.format(name)
+        line = line_of(EAGLE | {"speculative_algorithm": name})
+        tried(subject, TOGETHER, f"{name} in its place", partial(pair, line), kept)
