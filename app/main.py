@@ -19,17 +19,19 @@ from app.http.faults import field_names, said_of
 from app.http.gate import Gate
 from app.http.hosts import Hosts
 from app.http.layers import Around
+from app.http.memory import few_heaps
 from app.http.metrics import Counters
 from app.http.problems import headers_of, problem, problem_of, wants_json
 from app.http.ready import Ready
 from app.http.routes import offered, without_slash
-from app.http.state import State
+from app.http.state import State, state_of
 from app.http.turns import logs, pages
 from app.mcp.http import Endpoint
 from app.services.indexing import Indexer
 from app.services.listing import ListQuery
 from app.services.preflight_warm import WarmPool
 from app.services.run_worker import RunWorker
+from app.services.scanning import scan_state
 from app.settings import Settings, load_settings
 from app.web import ROUTERS as WEB_ROUTERS
 from app.web.trouble import trouble_page
@@ -62,6 +64,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        few_heaps()
         async with mcp.running():
             yield
         runs.close()
@@ -94,10 +97,21 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 async def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, ReprobaseError)
+    said = str(error)
+    if isinstance(error, NotFoundError):
+        said += _still_scanning(request)
     if wants_json(request):
-        return problem_of(error, request)
+        return problem_of(error, request, said)
     near = error.near if isinstance(error, NotFoundError) else ()
-    return trouble_page(error.status, error.title, str(error), near, headers_of(error))
+    return trouble_page(error.status, error.title, said, near, headers_of(error))
+
+
+def _still_scanning(request: Request) -> str:
+    """What to add for one who misses something while the catalog is being filled."""
+    scan = scan_state(state_of(request).settings)
+    if scan is None or scan.failed:
+        return ""
+    return f" The catalog is still being filled ({scan.said}); it may be there in a minute."
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -25,11 +25,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.db import RAN, session
+from app.http.memory import give_back
 from app.http.turns import Turns, pages
 from app.models import Meta
 from app.settings import Settings
 
 CACHE_BYTES = 96 << 20
+"""What all kept answers of one process take at most."""
+_AROUND = 2 << 10
+"""Bytes that keeping an answer takes beside its own: keys, headers, prepared messages."""
 RECHECK_SECONDS = 0.1
 _WORTH_PACKING = 1024
 MOST_ADDRESSES = 20_000
@@ -63,7 +67,7 @@ class Rendered:
     @property
     def size(self) -> int:
         """Bytes that keeping it takes."""
-        return len(self.body) + len(self.packed or b"")
+        return len(self.body) + len(self.packed or b"") + _AROUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,11 @@ class Answers:
             done.exception()  # those who waited were told
 
     @property
+    def kept_bytes(self) -> int:
+        """What the kept answers take, `CACHE_BYTES` at most."""
+        return self._bytes
+
+    @property
     def addresses(self) -> int:
         """How many addresses have their answer at hand."""
         return len(self._by_address)
@@ -194,13 +203,16 @@ class Answers:
         self._checked = began
         if state == self._state:
             return
-        if state[0] != self._state[0]:
+        all_changed = state[0] != self._state[0]
+        if all_changed:
             self._kept.clear()
             self._by_address.clear()
             self._bytes = 0
         else:
             self._drop({name for name, word in ran.items() if self._ran.get(name) != word})
         self._state, self._ran = state, ran
+        if all_changed:
+            await run_sync(give_back, limiter=self._looker)
 
     def _drop(self, changed: set[str]) -> None:
         """Drop what reads one of these names."""

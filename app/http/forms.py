@@ -13,8 +13,8 @@ from app.http.bodies import DIGITS, too_large
 from app.http.faults import check_names
 
 _MOST_FIELDS = 20
-_FRAME = 64 << 10
-"""Bytes of what stands around fields: names, boundaries, types."""
+_FRAME = 1 << 20
+"""Bytes of everything beside the largest field: other fields, names, boundaries, types."""
 
 
 @asynccontextmanager
@@ -30,11 +30,11 @@ async def read_form(
         advice: what to do with a field that is longer.
 
     Raises:
-        TooLargeError: a field is over the limit, or all of it is over twice the limit: there may be
-            one file and one long text. Nothing beyond that is kept, on disk neither.
+        TooLargeError: a field is over the limit, or all of them are over little more than that;
+            nothing beyond it is kept, on the disk neither.
         BadInputError: the body is no form, or has fields that mean nothing.
     """
-    whole = 2 * most + _FRAME
+    whole = most + _FRAME
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > DIGITS or int(declared) > whole):
         raise too_large(whole, advice)

@@ -66,13 +66,13 @@ def problem(
     )
 
 
-def problem_of(error: ReprobaseError, request: Request) -> Response:
-    """The problem document of one of our own errors."""
+def problem_of(error: ReprobaseError, request: Request, said: str | None = None) -> Response:
+    """The problem document of one of our own errors; `said` in place of its own words."""
     more: dict[str, Any] = {"instance": request.url.path}
     if isinstance(error, (NotFoundError, UnknownValueError)):
         more["near"] = list(error.near)
     headers = headers_of(error)
-    return problem(error.status, str(error), title=error.title, headers=headers, **more)
+    return problem(error.status, said or str(error), title=error.title, headers=headers, **more)
 
 
 def headers_of(error: ReprobaseError) -> dict[str, str]:

@@ -51,7 +51,11 @@ def allowance_of(scope: Scope) -> Allowance | None:
     if scope["method"] == "POST":
         return RUNS if path.endswith("/runs") else _POSTS.get(path)
     if path in _LISTS:
-        return SEARCHES if b"q" in parse_qs(scope["query_string"]) else None
+        return (
+            SEARCHES
+            if "q" in parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            else None
+        )
     return STREAMS if path.startswith("/api/runs/") and path.endswith("/events") else None
 
 

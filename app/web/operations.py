@@ -1,5 +1,7 @@
 """For those who operate the site: is it alive, is it ready, what has it done."""
 
+import os
+
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from sqlmodel import Session, col, func, select
@@ -78,6 +80,12 @@ def _metrics(state: State) -> list[Metric]:
     scan = scan_state(state.settings)
     return [
         *state.counters.metrics(),
+        gauge(
+            "kept_answers_bytes",
+            "What kept pages take of the worker's memory.",
+            state.answers.kept_bytes,
+            {"worker": os.getpid()},
+        ),
         gauge("up", "1 while the database answers.", 1 if counts else 0),
         *(gauge(name, _ABOUT[name], number) for name, number in counts.items()),
         *([by_outcome] if runs else []),

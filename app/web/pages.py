@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from sqlmodel import Session
 from starlette.responses import Response
 
-from app.http.answers import HTML, MARKDOWN, NO_RUNS, Rendered, moved, rendered
+from app.http.answers import HTML, MARKDOWN, NO_RUNS, Rendered, answer, moved, rendered
 from app.http.state import state_of
 from app.models import Entry
 from app.services.entries import dataset_version, entry_record
@@ -19,6 +19,7 @@ from app.services.found_reasons import EVIDENCE, EVIDENCE_WORDS
 from app.services.listing import ListQuery, list_errors
 from app.services.renewal import LISTS_ONLY, names_of
 from app.services.resolve import resolve
+from app.services.scanning import scan_state
 from app.services.single_file import single_file
 from app.settings import Settings
 from app.web.links import edit_file, edit_link, entry_report, report_link
@@ -32,6 +33,7 @@ router = APIRouter(include_in_schema=False)
 async def errors(request: Request, query: Annotated[ListQuery, Query()]) -> Response:
     """The list of errors."""
     state = state_of(request)
+    scan = scan_state(state.settings)
 
     def build(db: Session) -> Rendered:
         found = list_errors(db, query, settings=state.settings)
@@ -40,13 +42,17 @@ async def errors(request: Request, query: Annotated[ListQuery, Query()]) -> Resp
             "errors.html",
             query=query,
             found=found,
+            scan=scan,
             facets=facets,
             evidence=[(value, EVIDENCE_WORDS.get(value, value)) for value in EVIDENCE],
             site=site_address(state.settings),
         )
         return rendered(html, HTML, LISTS_ONLY)
 
-    return await state.answers.respond(request, ("errors", query.model_dump_json()), build)
+    key = ("errors", query.model_dump_json(), scan)
+    if scan is not None:  # what it says changes without a word in the catalog
+        return answer(request, await state.answers.get(key, build))
+    return await state.answers.respond(request, key, build)
 
 
 @router.get("/errors/{key}.md")

@@ -5,9 +5,11 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 from starlette.testclient import TestClient
 
 from app.db import read_meta, session, touch, touch_named, wait_for_writers
@@ -91,9 +93,9 @@ def store(settings: Settings, run: Run) -> None:
         db.add(run)
 
 
-def run_of(**facts: object) -> Run:
+def run_of(**facts: Any) -> Run:
     """A run of the explained entry that fits what it has, finished just now."""
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "id": new_run_id(), "entry_id": ENTRY_ID, "slug": SLUG, "step": "trigger",
         "subject": "sglang==1.1", "outcome": "raised", "error_class": "ValueError",
         "message": "a message of just now", "matched": True, "passed": True, "state": "done",
@@ -163,7 +165,7 @@ def test_an_answer_that_does_not_say_what_it_reads_is_dropped_with_every_run(
 ) -> None:
     made: list[str] = []
 
-    def build(name: str, reads: frozenset[str] | None) -> Rendered:
+    def build(name: str, reads: frozenset[str] | None, _db: Session) -> Rendered:
         made.append(name)
         return rendered(name, HTML, reads)
 
@@ -172,7 +174,7 @@ def test_an_answer_that_does_not_say_what_it_reads_is_dropped_with_every_run(
         for name, reads in {
             "all": None, "none": NO_RUNS, "a": frozenset({"a", LISTS}), "b": frozenset({"b"}),
         }.items():  # fmt: skip
-            await answers.get(name, lambda _db, name=name, reads=reads: build(name, reads))
+            await answers.get(name, partial(build, name, reads))
         with session(empty) as db:
             wait_for_writers(db)
             touch_named(db, names)

@@ -1,6 +1,7 @@
 """Who may ask over HTTP: programs and the site's own pages; engine code only for this machine."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,6 +46,9 @@ def test_engine_code_runs_only_for_this_machine(world: Settings) -> None:
     with here as site:
         assert said(ask(site, "tools/call", CALL)) == empty
         assert "proxy" in said(ask(site, "tools/call", CALL, **{"x-forwarded-for": "1.2.3.4"}))
+        assert ask(site, "tools/call", CALL, host="reprobase.example").status_code == 421
+    named_too = create_app(replace(world, hosts=("reprobase.example",)))
+    with TestClient(named_too, base_url="http://127.0.0.1", client=("127.0.0.1", 1)) as site:
         named = said(ask(site, "tools/call", CALL, host="reprobase.example"))
         assert "loopback address" in named
         assert "reprobase preflight" in named

@@ -1,6 +1,9 @@
 """What the site does before anything is scanned, and with a catalog that cannot be read."""
 
+import json
+import os
 import sqlite3
+import time
 
 import pytest
 from sqlmodel import select
@@ -38,6 +41,33 @@ def test_an_empty_catalog_says_so(empty: Settings) -> None:
         assert (answer.status_code, "reprobase load" in answer.text) == (503, True)
         assert site.get("/api/errors").json()["records"] == []
         assert "No release is scanned yet" in site.get("/releases").text
+
+
+def test_while_the_first_scan_goes_on_every_page_that_lacks_something_says_so(
+    empty: Settings,
+) -> None:
+    """And it says so no longer once the scan is done, nor gives a page of then for one of now."""
+    state = {"release": "sglang==2.0", "said": "Scanning sglang==2.0: 40 %", "pid": os.getpid()}
+    empty.scan_state_file.parent.mkdir(parents=True)
+    empty.scan_state_file.write_text(json.dumps(state))
+    client = TestClient(create_app(empty), base_url="http://127.0.0.1", client=("127.0.0.1", 1))
+    with client as site:
+        for path in ("/", "/errors", "/errors?q=rows", "/releases"):
+            for _ in range(2):
+                page = site.get(path)
+                assert (page.status_code, state["said"] in page.text) == (200, True), path
+        for path in (f"/errors/{SLUG}", f"/api/errors/{SLUG}", "/releases/sglang/2.0"):
+            told = site.get(path)
+            assert told.status_code == 404
+            assert f"still being filled ({state['said']})" in told.text, path
+        assert site.get("/api/status").json()["scanning"]["said"] == state["said"]
+        fill(empty, versions=("2.0",))
+        empty.scan_state_file.write_text(json.dumps(state | {"done": True}))
+        time.sleep(0.2)
+        for path in ("/", "/errors", "/releases", f"/errors/{SLUG}", f"/api/errors/{SLUG}"):
+            page = site.get(path)
+            assert (page.status_code, "Scanning" in page.text) == (200, False), path
+        assert "still being filled" not in site.get("/errors/nothing").text
 
 
 def test_a_catalog_of_another_version_is_rebuilt_and_keeps_its_runs(
