@@ -60,8 +60,7 @@ class Literals:
     ) -> None:
         self._database: Any = None
         self._automaton: Any = None
-        self._sieve = _load(sieve) if hyperscan is not None else None
-        self._longest = longest
+        self._sieve, self._longest = sieve, longest
         if hyperscan is not None:
             self._database = _load(compiled) or _compile(strings())
         else:
@@ -102,12 +101,13 @@ def _compile(strings: Sequence[bytes]) -> Any:
 
 
 class _Hyperscan:
-    def __init__(self, database: Any, sieve: Any, longest: int) -> None:
+    def __init__(self, database: Any, sieve: bytes | memoryview, longest: int) -> None:
         self._database = database
         self._scratch = hyperscan.Scratch(database)
         self._hits: list[Hit] = []
-        self._sieve, self._longest = sieve, longest
-        self._sieve_scratch = hyperscan.Scratch(sieve) if sieve is not None else None
+        self._compiled_sieve, self._longest = sieve, longest
+        self._sieve: Any = None
+        self._sieve_scratch: Any = None
         self._ends: list[int] = []
         self._most = self._unsifted = 0
         # Unreferenced callbacks crash the process: these references keep them.
@@ -132,6 +132,10 @@ class _Hyperscan:
 
     def sift(self, data: memoryview) -> list[Hit]:
         """Every hit, in the order of their ends; of much text that mostly holds none."""
+        if self._sieve is None and self._compiled_sieve:
+            # only a large log needs it
+            self._sieve, self._compiled_sieve = _load(self._compiled_sieve), b""
+            self._sieve_scratch = hyperscan.Scratch(self._sieve) if self._sieve else None
         if self._sieve is None or not len(data):
             return self.scan(data)
         if self._unsifted:
