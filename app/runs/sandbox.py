@@ -47,7 +47,11 @@ def from_command_line() -> None:
 
 
 def execute(
-    request: Request, on_event: OnEvent | None = None, *, cancel: threading.Event | None = None
+    request: Request,
+    on_event: OnEvent | None = None,
+    *,
+    cancel: threading.Event | None = None,
+    niceness: int = 0,
 ) -> Result:
     """Run a request to its end.
 
@@ -55,6 +59,7 @@ def execute(
         request: what to run; its `scratch` is made here and removed again.
         on_event: told what happens while it runs.
         cancel: when set, the run is ended and its result says so.
+        niceness: how far the run gives way to others, 0 to 19; where a system knows that.
 
     Returns:
         The one result, whatever the child did. Nothing that it started is alive then.
@@ -63,7 +68,7 @@ def execute(
         UnavailableError: there is no room for a scratch folder, or no process could be started.
     """
     result = None
-    for message in stream(request, cancel=cancel):
+    for message in stream(request, cancel=cancel, niceness=niceness):
         if isinstance(message, Result):
             result = message
         elif on_event is not None:
@@ -72,7 +77,9 @@ def execute(
     return result
 
 
-def stream(request: Request, *, cancel: threading.Event | None = None) -> Iterator[Event | Result]:
+def stream(
+    request: Request, *, cancel: threading.Event | None = None, niceness: int = 0
+) -> Iterator[Event | Result]:
     """Run a request: its events as they come, then its one result.
 
     Closing the iterator early ends the run. Where a library raises the error there is no guard of
@@ -82,15 +89,16 @@ def stream(request: Request, *, cancel: threading.Event | None = None) -> Iterat
     Args:
         request: what to run; its `scratch` is made here and removed again.
         cancel: when set, the run is ended and its result says so.
+        niceness: as in `execute`.
 
     Raises:
         UnavailableError: as `execute`.
     """
     if needs_line(request):
         yield Event(event="progress", text="the trigger first: which line has the fix to pass?")
-        first = execute(replace(request, step="trigger"), cancel=cancel)
+        first = execute(replace(request, step="trigger"), cancel=cancel, niceness=niceness)
         request = with_line(request, first)
-    yield from _stream_one(request, cancel)
+    yield from _stream_one(request, cancel, niceness)
 
 
 def needs_line(request: Request) -> bool:
@@ -119,13 +127,15 @@ def with_line(request: Request, trigger: Result) -> Request:
     return replace(request, sites=({**place, "line": line, "guardLines": [line]},))
 
 
-def _stream_one(request: Request, cancel: threading.Event | None) -> Iterator[Event | Result]:
+def _stream_one(
+    request: Request, cancel: threading.Event | None, niceness: int
+) -> Iterator[Event | Result]:
     try:
         scratch = tempfile.mkdtemp(prefix="reprobase-")
     except OSError as e:
         raise UnavailableError(f"There is no room for a scratch folder ({e}).") from e
     try:
-        child = _Child(replace(request, scratch=scratch))
+        child = _Child(replace(request, scratch=scratch), niceness)
         try:
             yield from child.messages(cancel)
         finally:
@@ -137,7 +147,7 @@ def _stream_one(request: Request, cancel: threading.Event | None) -> Iterator[Ev
 class _Child:
     """A started subprocess with its two pipes."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, niceness: int) -> None:
         self._request = request
         self._started = time.monotonic()
         self._pending = b""
@@ -161,6 +171,9 @@ class _Child:
             raise UnavailableError(f"No process can be started for a run ({e}).") from e
         finally:
             os.close(answers_in)
+        if niceness:  # before it is told what to do, so that whatever it starts has it as well
+            with contextlib.suppress(OSError, AttributeError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError), self._process.stdin as stdin:
             stdin.write(dump(request).encode() + b"\n")

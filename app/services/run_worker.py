@@ -30,7 +30,11 @@ log = logging.getLogger(__name__)
 AT_ONCE = 2
 _NEW = timedelta(minutes=1)
 """A row is stored a moment before its events begin."""
-_NICE = 10
+NICENESS = 10
+"""Readers wait for pages, and nobody waits for a run to the second. Only the run itself gives way:
+a thread of this process that did would hold the interpreter's lock while it is not scheduled, and
+with it everybody who waits for an answer.
+"""
 _STRETCH = 3
 """What gives way takes longer by the clock; it is not to be ended for that."""
 _TRIES, _LONGEST_PAUSE = 12, 30.0
@@ -43,7 +47,7 @@ class RunWorker:
 
     def __init__(self, settings: Settings, at_once: int = AT_ONCE) -> None:
         self._settings = settings
-        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="run", initializer=_give_way)
+        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="run")
         self._cancel = threading.Event()
         self._mine: set[str] = set()
 
@@ -120,7 +124,9 @@ class RunWorker:
             return
         stretched = replace(request.limits, seconds=_STRETCH * request.limits.seconds)
         request = replace(request, limits=stretched)
-        result = execute(request, lambda event: _pass_on(path, event), cancel=self._cancel)
+        result = execute(
+            request, lambda event: _pass_on(path, event), cancel=self._cancel, niceness=NICENESS
+        )
         row = run_row(
             result,
             request,
@@ -157,15 +163,6 @@ class RunWorker:
         with session(self._settings) as db, renewing(db, [row]):
             db.merge(row)
         say(path, "done", row.reason or row.outcome or "")
-
-
-def _give_way() -> None:
-    """What this thread starts runs at low priority, where a thread has one (Linux).
-
-    Readers wait for pages, and nobody waits for a run to the second.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 def end_forgotten(settings: Settings) -> int:

@@ -1,7 +1,6 @@
 """Those who compute are few, whoever waits is served in order, and too many are told at once."""
 
 import asyncio
-import os
 import threading
 import time
 
@@ -12,7 +11,6 @@ from app.exceptions import UnavailableError
 from app.http import turns
 from app.http.answers import HTML, Answers, Rendered, rendered
 from app.http.turns import Turns
-from app.services.run_worker import RunWorker
 from app.settings import Settings
 
 
@@ -123,18 +121,3 @@ def test_a_page_that_fails_is_told_to_all_who_wait_and_tried_anew(empty: Setting
 
     asyncio.run(ask())
     assert len(tried) == 2
-
-
-@pytest.mark.skipif(not hasattr(os, "setpriority"), reason="this system has no priorities")
-def test_runs_give_way_to_readers(empty: Settings) -> None:
-    worker = RunWorker(empty)
-
-    def priority() -> tuple[int, int]:
-        child = os.popen("nice")  # what a child of this thread has
-        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id()), int(child.read())
-
-    here = os.getpriority(os.PRIO_PROCESS, 0)
-    there = worker._pool.submit(priority).result()
-    worker.close()
-    assert there == (max(here, 10), max(here, 10))
-    assert os.getpriority(os.PRIO_PROCESS, 0) == here
