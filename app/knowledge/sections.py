@@ -105,6 +105,16 @@ def read_sections(path: Path, text: str | None = None, *, titled: bool = True) -
     )
 
 
+def read_facts(path: Path) -> dict[str, Any]:
+    """The TOML fence of a curated file alone, for whoever needs no more of it.
+
+    Raises:
+        BadFileError: the file does not begin with one.
+    """
+    facts, _ = _facts(path, path.read_text(encoding="utf-8").splitlines())
+    return facts
+
+
 def fences(text: str, first_line: int = 1) -> list[Fence]:
     """All fenced blocks of a text, in order; an indented fence loses its indentation."""
     found: list[Fence] = []

@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from app.scanner.family_memory import FamilyMemory
+from app.scanner.finish import set_families
 from app.scanner.library import Library
 from app.scanner.pool import deal
 from app.scanner.reading import Answer, Part, read_part
@@ -60,8 +62,16 @@ class SpreadReading:
 
 
 def read_share(part: Part, shared: tuple[bytes, list[str]]) -> list[Answer]:
-    """Read one share of a wheel that came as bytes, with the names of all its Python files."""
+    """Read one share of a wheel that came as bytes, with the names of all its Python files.
+
+    Families are a third of the work, and whoever asked would do it alone: they are worked out here.
+    """
     raw, names = shared
+    memory = FamilyMemory()
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         library = Library(names, archive.read)
-        return list(read_part(part, library, archive.read))
+        answers = list(read_part(part, library, archive.read))
+    for answer in answers:
+        set_families(answer.sites, memory)
+        answer.has_families = True
+    return answers

@@ -126,6 +126,12 @@ def set_families(sites: Iterable[ScannedSite], memory: "FamilyMemory") -> None:
         site.family = memory[key]
 
 
+def learn_families(sites: Iterable[ScannedSite], memory: "FamilyMemory") -> None:
+    """Keep the families of sites that got theirs elsewhere."""
+    for site in sites:
+        memory[memory.key(site.error_class, site.template, site.kind, site.nearest)] = site.family
+
+
 def decided_by(site: ScannedSite) -> list[str]:
     """The one condition that `classify` is to look at; none where there is none."""
     from app.scanner.families import deciding_guards  # noqa: PLC0415  # as in set_families

@@ -39,6 +39,8 @@ class Answer:
     unparsed: list[dict[str, Any]] = field(default_factory=list)
     failed_patterns: list[dict[str, Any]] = field(default_factory=list)
     reraised: int = 0
+    has_families: bool = False
+    """Whether the sites have their families already."""
 
 
 def read_part(

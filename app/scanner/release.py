@@ -13,7 +13,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from app.scanner.finish import set_families
+from app.scanner.finish import learn_families, set_families
 from app.scanner.identity import site_id
 from app.scanner.native import SUFFIXES
 from app.scanner.packages import package_facts
@@ -139,7 +139,10 @@ class Scan:
         kept = self._cache / "families" / release.package if self._cache else None
         memory = FamilyMemory(kept, scanner_digest())
         for answer in self._reading.answers(on_progress):
-            set_families(answer.sites, memory)
+            if answer.has_families:
+                learn_families(answer.sites, memory)
+            else:
+                set_families(answer.sites, memory)
             release.sites += answer.sites
             release.unparsed += answer.unparsed
             release.failed_patterns += answer.failed_patterns

@@ -5,10 +5,10 @@ Computed from the wheel itself, so that it holds on a machine whose database is 
 
 import functools
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import Any, Final
 
+from app.knowledge.sections import read_facts
 from app.scanner.finish import Finisher
 from app.scanner.identity import bare_class, entry_id
 from app.scanner.library import Library
@@ -17,8 +17,6 @@ from app.scanner.records import ScannedSite
 from app.scanner.sites import read_file
 from app.settings import DATA_DIR
 from app.wheels import Wheel
-
-_FENCE: Final = re.compile(r"\A```toml\n(.*?)\n```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,7 @@ class KnownEntry:
 
 @dataclass(frozen=True, slots=True)
 class _Curated:
+    id: str
     slug: str
     package: str
     template: str
@@ -101,24 +100,21 @@ def _by_words(error_class: str, message: str) -> KnownEntry | None:
 def _curated() -> tuple[_Curated, ...]:
     found = []
     for path in sorted((DATA_DIR / "errors").glob("*.md")):
-        fence = _FENCE.match(path.read_text(encoding="utf-8"))
-        if fence is None:
-            continue
-        head = tomllib.loads(fence[1])
-        match = re.compile(head["match"]) if "match" in head else None
+        head = read_facts(path)
         # An error without words has a condition instead.
-        found.append(_Curated(path.stem, head["package"], head.get("message", ""), match))
+        words, condition = head.get("message", ""), head.get("condition", "")
+        found.append(
+            _Curated(
+                id=entry_id(head["package"], head["error_class"], words, condition=condition),
+                slug=path.stem,
+                package=head["package"],
+                template=words,
+                match=re.compile(head["match"]) if "match" in head else None,
+            )
+        )
     return tuple(found)
 
 
 @functools.cache
 def _slugs() -> dict[str, str]:
-    found = {}
-    for path in sorted((DATA_DIR / "errors").glob("*.md")):
-        fence = _FENCE.match(path.read_text(encoding="utf-8"))
-        if fence is not None:
-            head = tomllib.loads(fence[1])
-            words, condition = head.get("message", ""), head.get("condition", "")
-            identity = entry_id(head["package"], head["error_class"], words, condition=condition)
-            found[identity] = path.stem
-    return found
+    return {curated.id: curated.slug for curated in _curated()}

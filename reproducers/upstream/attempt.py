@@ -36,6 +36,9 @@ def _attempt(request: Request, emit: Emit) -> dict[str, Any]:
     step = getattr(reproducer, request.step, None)
     if step is None:
         return {"outcome": "skipped", "reason": f"this reproducer has no {request.step}"}
+    if request.device == "cuda" and not _has_cuda():
+        # Many steps touch no device: they would pass, and a run on a GPU would be claimed.
+        return {"outcome": "skipped", "reason": "torch sees no CUDA device on this machine"}
     upstream = _upstream(request, reproducer)
     if upstream is not None:
         upstream.install()
@@ -54,6 +57,12 @@ def _attempt(request: Request, emit: Emit) -> dict[str, Any]:
     if request.step == "fix" and not skipped and hasattr(reproducer, "claims") and request.snippets:
         _run_claims(reproducer, subject, request)
     return result | _notes(subject, upstream, result.get("reason"))
+
+
+def _has_cuda() -> bool:
+    import torch  # only a run on a GPU asks
+
+    return torch.cuda.is_available()
 
 
 def _upstream(request: Request, reproducer: types.ModuleType) -> Upstream | None:

@@ -1,6 +1,8 @@
 """A process that is killed in the middle loses its own work and nothing else."""
 
+import json
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -106,6 +108,42 @@ def test_a_killed_verify_leaves_whole_files_and_no_process(empty: Settings, tmp_
     assert left == [], "what the killed one had started ends by itself"
     verify(empty, root, *arguments)
     assert evidence.read_bytes() == before
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from app.models import Run
+from app.runs.evidence import write_evidence
+for n in range(10_000):
+    runs = [
+        Run(id=f"{i:016}", entry_id="x", step="fix", subject=f"sglang==0.{i}.0", state="done",
+            outcome="returned", passed=True, device="cpu", stdout="", reason=f"{n} " * 2000)
+        for i in range(40)
+    ]
+    write_evidence(Path(sys.argv[1]), runs)
+    print("written", flush=True)
+"""
+
+
+def test_evidence_that_is_killed_while_it_is_written_is_the_old_or_the_new_file(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "an-error.jsonl"
+    rounds = random.Random(7)
+    for _ in range(6):
+        child = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], cwd=PROJECT_ROOT, stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": str(PROJECT_ROOT)},
+        )  # fmt: skip
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"written\n"
+        time.sleep(rounds.uniform(0.0, 0.3))
+        child.kill()
+        child.wait(60)
+        said = [json.loads(line)["reason"].split()[0] for line in path.read_text().splitlines()]
+        assert len(said) == 40
+        assert len(set(said)) == 1, "all of one writing"
 
 
 def verify(settings: Settings, root: Path, *arguments: str) -> None:
