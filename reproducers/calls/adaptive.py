@@ -7,7 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reproducers.calls.launch import resolved
 from reproducers.upstream.subject import Subject
+
+ADAPTIVE = {
+    "device": "cuda",
+    "speculative_algorithm": "EAGLE",
+    "speculative_draft_model_path": "DRAFT",
+    "speculative_eagle_topk": 1,
+    "speculative_adaptive": True,
+    "speculative_adaptive_config": "adaptive.json",
+}
+"""A launch line with adaptive speculation, without the steps that it starts with."""
 
 
 def read_config(subject: Subject) -> Callable[[Mapping[str, Any]], list[int]]:
@@ -28,6 +39,15 @@ def config_file(config: Mapping[str, Any]) -> str:
     path = Path(tempfile.mkdtemp(prefix="adaptive-")) / "config.json"
     path.write_text(json.dumps(dict(config)))
     return str(path)
+
+
+def steps_of(subject: Subject, line: str, config: Mapping[str, Any]) -> int | None:
+    """The steps that a launch line starts with; `adaptive.json` on it holds the configuration.
+
+    None if the release starts it without adaptive speculation.
+    """
+    settings = resolved(subject, line.replace("adaptive.json", config_file(config)))
+    return settings["speculative_num_steps"] if settings["speculative_adaptive"] else None
 
 
 class Worker:
