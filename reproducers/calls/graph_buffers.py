@@ -42,15 +42,18 @@ def slot_maker(subject: Subject) -> Callable[..., Any]:
     return make
 
 
-def registry(subject: Subject) -> Any:
-    """The registry of a decode graph for two requests of three tokens, with its usual slots."""
+def registry(subject: Subject, width: int = WIDTH) -> Any:
+    """The registry of a decode graph for two requests of three tokens, with its usual slots.
+
+    width: another number of tokens a request.
+    """
     module = _module(subject)
     if subject.version is None:
-        return module.GraphBuffers(max_bs=MAX_BS, num_tokens_per_req=WIDTH)
+        return module.GraphBuffers(max_bs=MAX_BS, num_tokens_per_req=width)
     wanted = {
         "device": subject.torch.device("cpu"),
         "max_bs": MAX_BS,
-        "max_num_token": MAX_TOKENS,
+        "max_num_token": MAX_BS * width,
         "seq_len_fill_value": 1,
         "cache_loc_dtype": subject.torch.int64,
         "share_pool": False,
@@ -118,6 +121,42 @@ def rows_of(slot: Any) -> Any:
     if hasattr(slot, "slice_for"):
         return slot.slice_for(MAX_BS, MAX_TOKENS)
     return slot.required()
+
+
+def decode_runner(subject: Subject, largest: int) -> Any:
+    """The release's own runner of decode graphs, without graphs: those of up to `largest`.
+
+    What it decides by are one token a request, no ranks beside it and no LoRA.
+    """
+    module = subject.load("sglang.srt.model_executor.runner.decode_cuda_graph_runner")
+    algorithms = subject.load("sglang.srt.speculative.spec_info").SpeculativeAlgorithm
+    hidden = subject.load("sglang.srt.model_executor.forward_batch_info").CaptureHiddenMode
+    runner = module.DecodeCudaGraphRunner.__new__(module.DecodeCudaGraphRunner)
+    off = (
+        "ragged_verify_mode require_mlp_tp_gather enable_pdmux record_nolora_graph "
+        "disable_padding require_mlp_sync is_encoder_decoder enable_two_batch_overlap"
+    )
+    sizes = {"max_bs": largest, "captured_req_width": 1, "num_tokens_per_bs": 1}
+    model_runner = SimpleNamespace(spec_algorithm=algorithms.NONE)
+    given = sizes | {"model_runner": model_runner, "capture_hidden_mode": hidden.NULL}
+    vars(runner).update(dict.fromkeys(off.split(), False) | given)
+    why = "captures nothing: the sizes and switches by which it takes a batch or does not"
+    return subject.in_place_of("DecodeCudaGraphRunner", runner, why=why)
+
+
+def decode_batch(subject: Subject, requests: int) -> Any:
+    """A plain decode of as many requests, with what `can_run_graph` looks at."""
+    hidden = subject.load("sglang.srt.model_executor.forward_batch_info").CaptureHiddenMode
+    forward_batch = SimpleNamespace(
+        batch_size=requests,
+        input_ids=subject.torch.arange(requests),
+        replace_embeds=None,
+        spec_info=None,
+        lora_ids=None,
+        capture_hidden_mode=hidden.NULL,
+    )
+    why = "of a forward batch only the fields that are looked at"
+    return subject.in_place_of("ForwardBatch", forward_batch, why=why)
 
 
 def bucket(subject: Subject) -> Callable[..., int]:
