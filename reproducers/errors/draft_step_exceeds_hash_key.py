@@ -14,14 +14,19 @@ of this size is a position or a counter that was passed by mistake.
 """
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from reproducers.calls.page import hold_page
-from reproducers.calls.sampling import VOCABULARY, draw, rows
+from reproducers.calls.sampling import VOCABULARY, draw, fast_sample, rows
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.23,<=0.5.23"
 REFERENCE = True
+STEP = "Pass the step of the draft, not a position"
+ANEW = "Start counting anew with each draft"
 LAST = 2**32 // VOCABULARY - 1
 """The last step whose columns fit."""
 
@@ -62,9 +67,39 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
                "step": 2, "position": 2**30},
         seen=lambda tokens: tokens.tolist(),
     )  # fmt: skip
+    solutions(subject, snippets)
+
     same(
         subject,
         "vocabulary-counts-too",
         (LAST + 1) * VOCABULARY <= 2**32 < (LAST + 2) * VOCABULARY,
         True,
     )
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the draw itself."""
+    sample, (probs, seeds, positions) = draw(subject), rows(subject, 8)
+    third = sample(probs, seeds, positions, 2).tolist()
+    refused = "ValueError: draft_step and vocabulary size exceed the uint32 hash-key range..."
+
+    def drawn(code: Mapping[str, str]) -> list[int]:
+        names = {"fast_sample": fast_sample(subject), "probs": probs, "seeds": seeds}
+        names |= {"positions": positions, "step": 2, "position": LAST + 41}
+        return list(carried_out(code, STEP, **names)["tokens"].flatten().tolist())
+
+    swapped = altered(snippets, STEP, "draft_step=step", "draft_step=position")
+    tried(subject, STEP, "the third step of a draft", lambda: drawn(snippets), third)
+    tried(subject, STEP, f"position {LAST + 41} in its place", lambda: drawn(swapped), refused)
+
+    counter = 3 * LAST + 2  # two steps into a draft of three
+    begun = partial(carried_out, snippets, ANEW, counter=counter, speculative_num_steps=3)
+
+    def counted(moved: int = 0) -> Any:
+        return sample(probs, seeds, positions + moved, begun()["step"]).tolist()
+
+    tried(subject, ANEW, "a counter over the whole request", counted, third)
+    tried(subject, ANEW, "the same step of the next draft draws alike",
+          lambda: counted(4) == third, expected=False)  # fmt: skip
+    tried(subject, ANEW, "the counter itself", lambda: sample(probs, seeds, positions, counter),
+          refused)  # fmt: skip
