@@ -14,7 +14,7 @@ ROWS = 8
 
 
 class RecurrentKernel:
-    """The fused kernel: gates, recurrence, and the raw rows of a ring if one is given."""
+    """The fused kernel: gates, recurrence, states by row, and the raw rows of a ring if given."""
 
     def __class_getitem__(cls, _grid: Any) -> Any:
         """What a launch grid gives."""
@@ -45,6 +45,9 @@ class RecurrentKernel:
             ssm_states=given["h0_source"],
             cache_indices=slots,
             draft_token_num=each,
+            intermediate_ssm=given["intermediate_states_buffer"],
+            intermediate_state_indices=given["intermediate_state_indices"],
+            retrieve_parent_token=given["retrieve_parent_token_ptr"],
             scale=1.0,
         )
         if given.get("CACHE_RING"):
@@ -123,15 +126,17 @@ def inputs(subject: Subject, *, is_kda: bool, tokens: int = TOKENS) -> dict[str,
     }
 
 
-def replay_rings(subject: Subject, *, is_kda: bool, layers: int = 0) -> dict[str, Any]:
+def replay_rings(
+    subject: Subject, *, is_kda: bool, layers: int = 0, rows: int = ROWS
+) -> dict[str, Any]:
     """Empty rings of one layer, or of several with the layer first."""
     torch, lead = subject.torch, [layers] * bool(layers)
-    gate = (ROWS, KEY) if is_kda else (ROWS,)
+    gate = (rows, KEY) if is_kda else (rows,)
     shapes = {
-        "rawv": (VALUE_HEADS, ROWS, VALUE),
-        "rawk": (HEADS, ROWS, KEY),
+        "rawv": (VALUE_HEADS, rows, VALUE),
+        "rawk": (HEADS, rows, KEY),
         "g": (VALUE_HEADS, *gate),
-        "beta": (VALUE_HEADS, ROWS),
+        "beta": (VALUE_HEADS, rows),
     }
     return {
         name: torch.zeros(*lead, SLOTS, *shape, device=subject.device)

@@ -116,9 +116,9 @@ def expected(subject: Subject, tokens: int, *, is_kda: bool = True, parents: Any
 
 
 def fold(subject: Subject) -> Callable[..., Any]:
-    """`commit(slots, accept_lens, null_block_id=None)`: states after folding two requests' rows.
+    """`commit(slots, accept_lens, null_block_id=None, rows=8)`: states after folding two requests.
 
-    A KDA layer of four slots whose rings of eight rows are filled with random numbers.
+    A KDA layer of four slots whose rings of `rows` rows are filled with random numbers.
     """
     use_triton(subject)
     torch = subject.torch
@@ -130,8 +130,13 @@ def fold(subject: Subject) -> Callable[..., Any]:
         why = "the interpreter's loop index cannot be cast"
         subject.substitute(vars(module), "range", indices, why=why)
 
-    def commit(slots: list[int], accept_lens: list[int], null_block_id: int | None = None) -> Any:
-        states, rings = filled(subject)
+    def commit(
+        slots: list[int],
+        accept_lens: list[int],
+        null_block_id: int | None = None,
+        rows: int = ROWS,
+    ) -> Any:
+        states, rings = filled(subject, rows)
         options = {} if null_block_id is None else {"null_block_id": null_block_id}
         module.commit_kda_replayssm_spec(
             states,
@@ -141,7 +146,7 @@ def fold(subject: Subject) -> Callable[..., Any]:
             rings["beta"],
             torch.tensor(slots, device=subject.device),
             torch.tensor(accept_lens, device=subject.device),
-            max_cache_len=ROWS,
+            max_cache_len=rows,
             num_k_heads=rings["rawk"].shape[1],
             **options,
         )
@@ -150,11 +155,11 @@ def fold(subject: Subject) -> Callable[..., Any]:
     return commit
 
 
-def filled(subject: Subject) -> tuple[Any, dict[str, Any]]:
+def filled(subject: Subject, rows: int = ROWS) -> tuple[Any, dict[str, Any]]:
     """States [slots, HV, V, K] and the rings of one KDA layer, random."""
     torch = subject.torch
     generator = torch.Generator().manual_seed(subject.seed)
-    rings = replay_rings(subject, is_kda=True)
+    rings = replay_rings(subject, is_kda=True, rows=rows)
     for name, ring in rings.items():
         ring.copy_(torch.randn(ring.shape, generator=generator))
         if name == "g":
@@ -165,12 +170,14 @@ def filled(subject: Subject) -> tuple[Any, dict[str, Any]]:
     return torch.randn(shape, generator=generator).to(subject.device) * 0.3, rings
 
 
-def folded(subject: Subject, slots: list[int], accept_lens: list[int]) -> Any:
+def folded(
+    subject: Subject, slots: list[int], accept_lens: list[int], ring_rows: int = ROWS
+) -> Any:
     """What the reference makes of the same states and rings."""
     from reproducers.reference.replay import ReplayWindow, fold_every_commit
 
     torch = subject.torch
-    states, rings = filled(subject)
+    states, rings = filled(subject, ring_rows)
     rows = (torch.tensor(x, device=subject.device) for x in (slots, accept_lens))
     fold_every_commit(states, ReplayWindow(**rings), *rows)
     return states

@@ -13,6 +13,9 @@ GDN one for each head, rank 3. All four ranks are compared before the launch.
 """
 
 from collections.abc import Mapping
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 from reproducers.calls.page import hold_page
 from reproducers.calls.recurrent_update import (
@@ -25,10 +28,14 @@ from reproducers.calls.recurrent_update import (
     replay_rings,
 )
 from reproducers.checks import same
+from reproducers.solutions import carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.17,<=0.5.23"
 REFERENCE = True
+ONE_LAYER = "Take one layer"
+WHICH = "Say which layer it is"
+OUTPUTS = [1, REQUESTS * TOKENS, VALUE_HEADS, VALUE]
 
 
 def trigger(subject: Subject) -> None:
@@ -42,7 +49,7 @@ def fix(subject: Subject) -> None:
     """The same layer with its own rings; the raw rows of slot 2 are those of request 0."""
     rings = replay_rings(subject, is_kda=False)
     out = recurrent_update(subject)(is_kda=False, rings=rings)
-    same(subject, "outputs", list(out.shape), [1, REQUESTS * TOKENS, VALUE_HEADS, VALUE])
+    same(subject, "outputs", list(out.shape), OUTPUTS)
     values = inputs(subject, is_kda=False)["v"][0, :TOKENS].transpose(0, 1)
     stored = rings["rawv"][2, :, :TOKENS]
     same(subject, "raw-values-stored", bool((stored == values).all()), True)
@@ -70,8 +77,47 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         },
         error=AssertionError,
         text="cache_ring expects per-layer ring views",
-        rescued=((False, layered), [1, REQUESTS * TOKENS, VALUE_HEADS, VALUE]),
+        rescued=((False, layered), OUTPUTS),
         passed_on=(False, {}),
         names={"launch": launch, "all_layers": layered, "layer": 0},
     )
+    if subject.version is not None:
+        solutions(subject, snippets)
+
     same(subject, "ring-longer-than-draft", own["rawv"].shape[2] > TOKENS, True)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the pool's own class of states and the wrapper."""
+    update, torch = recurrent_update(subject), subject.torch
+    states = subject.load("sglang.srt.mem_cache.memory_pool").MambaPool.State
+
+    def cache(*, is_kda: bool, layers: int = 0) -> Any:
+        rings = replay_rings(subject, is_kda=is_kda, layers=layers)
+        named = {f"replayssm_{name}": ring for name, ring in rings.items()}
+        return states(conv=[torch.zeros(layers)], temporal=torch.zeros(layers), **named)
+
+    def outputs(held: Any, *, is_kda: bool) -> list[int]:
+        rings = {name: getattr(held, f"replayssm_{name}") for name in ("rawv", "rawk", "g", "beta")}
+        return list(update(is_kda=is_kda, rings=rings).shape)
+
+    def taken(layered: Any, *, is_kda: bool) -> list[int]:
+        names = {"mamba_pool": SimpleNamespace(mamba_cache=layered), "layer": 1}
+        held = carried_out(snippets, ONE_LAYER, **names)["layer_cache"]
+        return outputs(held, is_kda=is_kda)
+
+    def said(held: Any) -> bool:
+        return bool(carried_out(snippets, WHICH, layer_cache=held)["is_kda"])
+
+    refused = "AssertionError: cache_ring expects per-layer ring views"
+    for is_kda, kind in ((False, "GDN"), (True, "KDA")):
+        layered, own = cache(is_kda=is_kda, layers=3), cache(is_kda=is_kda)
+        case = f"rings of three {kind} layers: outputs"
+        one = partial(taken, layered, is_kda=is_kda)
+        tried(subject, ONE_LAYER, case, one, OUTPUTS)
+        whole = partial(outputs, layered, is_kda=is_kda)
+        tried(subject, ONE_LAYER, f"{case}, not taken", whole, refused)
+        tried(subject, WHICH, f"{kind} layer: is_kda", partial(said, own), is_kda)
+        right, wrong = (partial(outputs, own, is_kda=x) for x in (said(own), not said(own)))
+        tried(subject, WHICH, f"{kind} layer: outputs", right, OUTPUTS)
+        tried(subject, WHICH, f"{kind} layer, said otherwise", wrong, refused)
