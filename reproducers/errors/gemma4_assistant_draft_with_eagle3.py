@@ -18,12 +18,17 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from reproducers.calls.launch import LLAMA, line_of, resolved
+from reproducers.calls.launch import LLAMA, line_of, once_each, resolved
 from reproducers.calls.launch_page import hold_launch_page
 from reproducers.checks import same
+from reproducers.snippets import BROKEN
+from reproducers.solutions import code_of, swapped, tried, tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+BY_EAGLE = "Say EAGLE (or NEXTN)"
+OTHER_DRAFT = "Take a draft that was trained for EAGLE3"
+EAGLE3_HEAD = LLAMA | {"architectures": ["LlamaForCausalLMEagle3"]}
 ASSISTANT = LLAMA | {
     "architectures": ["Gemma4AssistantForCausalLM"],
     "model_type": "gemma4_assistant",
@@ -71,23 +76,25 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         given = {k: v for k, v in options.items() if k != "draft_architectures"}
         return start(subject, given, draft=facts)
 
-    tried = {
+    cases = {
         f"{kind} by {name}": EAGLE3 | {"speculative_algorithm": name, "draft_architectures": made}
         for kind, made in kinds.items()
         for name in names
     }
-    refused = tried["an assistant by EAGLE3"]
+    refused = cases["an assistant by EAGLE3"]
     hold_launch_page(
         subject,
         snippets,
-        engine,
+        once_each(engine),
         partial(resolved, subject, draft=ASSISTANT),
         text="Gemma4AssistantForCausalLM draft requires",
-        cases=tried,
+        cases=cases,
         refused=refused,
         rescued={"speculative_algorithm": "FROZEN_KV_MTP"},
         other=refused | {"speculative_algorithm": "EAGLE", "speculative_draft_window_size": 0},
     )
+    solutions(subject, snippets)
+
     nextn = start(subject, EAGLE | {"speculative_algorithm": "NEXTN"})["speculative_algorithm"]
     same(subject, "nextn-is-promoted-too", nextn, "FROZEN_KV_MTP")
     plain = start(subject, EAGLE, draft=LLAMA)["speculative_algorithm"]
@@ -95,3 +102,27 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     renamed = ASSISTANT | {"model_type": "llama"}
     kept = start(subject, EAGLE, draft=renamed)["speculative_algorithm"]
     same(subject, "architecture-decides", kept, "FROZEN_KV_MTP")
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page: its change goes into the page's own broken line."""
+
+    def launch(line: str) -> dict[str, Any]:
+        head = "EAGLE3-HEAD"
+        draft = EAGLE3_HEAD if head in line else ASSISTANT
+        return resolved(subject, line.replace(head, "DRAFT"), draft=draft)
+
+    ask = once_each(launch)
+
+    def algorithm(line: str) -> str:
+        return str(ask(line)["speculative_algorithm"])
+
+    asked: dict[str, Any] = {
+        "line": snippets[BROKEN],
+        "seen": algorithm,
+        "before": "ValueError: Gemma4AssistantForCausalLM draft requires...",
+    }
+    for title, after in ((BY_EAGLE, "FROZEN_KV_MTP"), (OTHER_DRAFT, "EAGLE3")):
+        tried_change(subject, snippets, title, **asked, after=after)
+    line = swapped(snippets[BROKEN], code_of(snippets, BY_EAGLE)).replace("EAGLE", "NEXTN")
+    tried(subject, BY_EAGLE, "NEXTN in its place", lambda: algorithm(line), "FROZEN_KV_MTP")
