@@ -42,15 +42,13 @@ verify: $(SETUP)       ## runs every reproducer on every release, writes data/ev
 
 bench: $(SETUP)        ## ratios against named peers, one script each
 	@$(PIP) -e '.[bench]'
-	@for script in $(filter-out benchmarks/soak.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out $(wildcard benchmarks/soak*.py),$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 MINUTES ?= 60
-soak: $(DEV)         ## fuzzing, odd requests and load, MINUTES each (an hour if not said); not for CI
+soak: $(DEV)         ## ten minutes of load by 32, then by 512; an hour each of odd wheels, logs, requests; not for CI
 	@$(PIP) -e '.[soak]'
-	$(BIN)/python tests/fuzz/wheel_reader.py $$(($(MINUTES) * 60))
-	$(BIN)/python tests/fuzz/log_reader.py $$(($(MINUTES) * 60))
-	REPROBASE_FUZZ_EXAMPLES=$$(($(MINUTES) * 100)) $(BIN)/python -m pytest -q tests/fuzz/test_openapi.py
-	$(BIN)/python benchmarks/soak.py --seconds $$(($(MINUTES) * 60))
+	$(BIN)/python benchmarks/soak.py
+	$(BIN)/python benchmarks/soak_fuzz.py --seconds $$(($(MINUTES) * 60))
 
 new: $(SETUP)          ## begin to explain an error: make new ID=1234567890abcdef SLUG=what-is-found
 	@$(BIN)/python -m app.services.skeleton $(ID) $(SLUG)

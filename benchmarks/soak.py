@@ -6,7 +6,8 @@ Every number of connections gets the whole duration. Meanwhile a release is scan
 into the same database and a reproducer is run through the site's own queue. Printed are answers per
 second, p50, p99 and the slowest answer, failures, and the memory of the site over time; beside them
 a bare Starlette application that sends as many bytes, asked by the same client on the same machine
-at the same time of day. Ends with exit code 1 if an answer was wrong or the memory kept growing.
+at the same time of day. The figures are kept (`soak_figures`). Ends with exit code 1 if an answer
+was wrong or the memory kept growing.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Self
 
 import psutil
+from soak_figures import keep
 
 from app.settings import load_settings
 from app.wheels import cached_wheel, parse_release
@@ -310,7 +312,7 @@ def main() -> int:
             for connections in map(int, args.connections.split(",")):
                 work = Work(folder, environment, wheel.path, port)
                 results.append(asyncio.run(phase(site, work, port, connections, args.seconds)))
-                print(json.dumps(results[-1]), flush=True)
+                keep({"part": "load", **results[-1]})
         (folder / "peer.py").write_text(PEER.format(size=results[0]["meanBytes"]))
         other = free_port()
         peer = [sys.executable, "-m", "uvicorn", "peer:app", "--app-dir", name, "--port",
@@ -319,7 +321,7 @@ def main() -> int:
             asked = [f"GET /x HTTP/1.1\r\nHost: 127.0.0.1:{other}\r\n\r\n".encode()]
             short = max(2.0, args.seconds / 20)
             figures = asyncio.run(load(other, asked, 32, short))
-        print(json.dumps({"peer": "bare Starlette, idle machine", **figures.summary(short)}))
+        keep({"part": "load of bare Starlette", "seconds": short, **figures.summary(short)})
     wrong = [
         f"{r['connections']} connections: {r['statuses']} {r['failures']}, grew {r['grew']}"
         for r in results
