@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from app.runs import execute, passed, stream
 from reproducers.protocol import Event, Limits, Result, dump
 from tests.runs.toys import NAME_ONESELF, SITE, Toys, gone, processes_named, token
@@ -23,13 +21,6 @@ HANG = """
         {name}
         print("waiting", flush=True)
         time.sleep(600)
-"""
-NICE = """
-    import os
-
-    def trigger(subject):
-        print(os.getpriority(os.PRIO_PROCESS, 0), flush=True)
-        raise ValueError
 """
 CALLER = """
 import sys
@@ -141,16 +132,6 @@ def test_a_hang_is_ended_at_its_limit(toys: Toys) -> None:
     assert result.stdout == "waiting\n"
     assert 1.0 <= result.seconds < 4.0
     assert gone(name)
-
-
-def test_a_run_gives_way_and_its_caller_does_not(toys: Toys) -> None:
-    """A thread that gave way would hold the interpreter's lock while it is not scheduled."""
-    here = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    if here >= 7:
-        pytest.skip("this process gives way itself")
-    printed = [execute(toys.request(reproducer=NICE), niceness=n).stdout for n in (0, 7)]
-    assert printed == [f"{here}\n", "7\n"]
-    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == here
 
 
 def test_a_signal_is_named(toys: Toys) -> None:
