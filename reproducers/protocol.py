@@ -29,7 +29,7 @@ SYNTHESIS_REASONS: Final = {
     "needs-stand-in": "a package that is not here decides whether it is reached",
     "too-slow": "the function ran too long, or did what no run may do",
     "vacuous": "only a value of which nothing is known would decide",
-    "other-words": "it raises, but only with another of its texts, which has an entry of its own",
+    "other-words": "it raises, but only with another of its texts, or with its caller's words",
     "message-mismatch": "the message that was raised is not one of its template",
     "class-mismatch": "what was raised is of another class",
     "unconditional": "its function raises it whatever it is given",

@@ -1,5 +1,6 @@
 """What was found of one entry: shown as a person would write it, and run again."""
 
+import shlex
 from typing import Any
 
 from sqlmodel import Session
@@ -10,6 +11,8 @@ from app.runs.found import Found, found_of_entry
 from app.runs.requests import LIMITS, bytecode_dir, release_subject
 from app.services.resolve import all_ids
 from app.services.synthesized_record import SynthesizedPage
+from app.services.synthesized_snippet import snippet
+from app.services.synthesized_values import written
 from app.settings import Settings
 from app.wheels import fetch, parse_release
 from reproducers.protocol import NOT_TRIED, SYNTHESIS_REASONS, Request, Step
@@ -48,8 +51,10 @@ def page_of(subject: str, result: Found) -> SynthesizedPage:
     else:
         page.trigger = snippet(result, fixed=False)
         page.fix = snippet(result, fixed=True) if result.get("fix") else ""
-    page.assumptions = assumptions(result)
-    if result.get("fix"):
+    page.assumptions = line_assumptions(launch) if launch.get("confirmed") else assumptions(result)
+    if launch.get("confirmed") and set(launch["changes"]) != set(result["fix"]["changes"]):
+        page.fix_rank, page.fix_text = _line_change(launch)
+    elif result.get("fix"):
         page.fix_rank = str(result["fix"]["rank"])
         page.fix_text = "; ".join(
             f"{p.removeprefix('server_args.')} = {written(v)}"
@@ -75,89 +80,21 @@ def assumptions(result: Found) -> list[str]:
     return found
 
 
-def snippet(result: Found, *, fixed: bool) -> str:  # noqa: C901  # read from top to bottom
-    """Python that says what the call is given."""
-    trigger = result["trigger"]
-    values = dict(trigger["values"])
-    changes = result["fix"]["changes"] if fixed and result.get("fix") else {}
-    values.update(changes)
-    module = str(result["file"]).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    qualname = str(result.get("qualname") or result["function"])
-    params = result.get("params", {})
-    lines: list[str] = []
-    env = {p[4:]: v for p, v in values.items() if p.startswith("env:")}
-    if env:
-        lines.append("import os")
-        lines += [f"os.environ[{k!r}] = {written(str(v))}" for k, v in env.items() if v is not None]
-    top = qualname.split(".", maxsplit=1)[0]
-    lines.append(f"from {module} import {top}")
-    options = {p[12:]: v for p, v in values.items() if p.startswith("server_args.")}
-    uses_args = bool(options) or "server_args" in params.values()
-    if uses_args and top != "ServerArgs":
-        lines.append("from sglang.srt.server_args import ServerArgs")
-    lines.append("")
-    if "platform" in values:
-        lines.append(f"# on {written(values['platform'])}")
-    if uses_args:
-        given = {"model_path": "my-model", **options}
-        body = ", ".join(f"{k}={written(v)}" for k, v in given.items())
-        lines.append(f"server_args = ServerArgs({body})")
-    known = ("env:", "server_args.", "platform")
-    rest = {p: v for p, v in values.items() if not p.startswith(known)}
-    arguments = []
-    objects: list[str] = []
-    for name, kind in params.items():
-        if kind == "server_args":
-            own = name in ("self", "server_args")
-            arguments.append("server_args" if own else f"{name}=server_args")
-        elif name in rest:
-            arguments.append(f"{name}={written(rest.pop(name))}")
-        elif name == "self":
-            objects.append(f"self = object.__new__({top})  # what it holds is given below")
-            arguments.append("self")
-        elif any(p.startswith((f"{name}.", f"{name}[")) for p in rest):
-            objects.append(f"{name} = SimpleNamespace()")
-            arguments.append(f"{name}={name}")
-    if any("SimpleNamespace" in o for o in objects):
-        lines.insert(0, "from types import SimpleNamespace")
-    if any("torch." in written(v) for v in values.values()):
-        lines.insert(0, "import torch")
-    lines += objects
-    lines += [f"{p} = {written(v)}" for p, v in sorted(rest.items()) if "()" not in p]
-    lines += [f"# {p} gives {written(v)}" for p, v in sorted(rest.items()) if "()" in p]
-    lines.append(f"{qualname}({', '.join(arguments)})")
-    return "\n".join(lines)
+def line_assumptions(launch: dict[str, Any]) -> list[str]:
+    """What a launch line was checked with: nothing of the release itself is replaced."""
+    found = [f"The line was checked with a simulated {launch['gpu']}."]
+    if launch.get("config"):
+        found.append("It depends on the model: the config.json is another than a plain Llama's.")
+    return found
 
 
-def written(value: Any) -> str:  # noqa: C901, PLR0911  # one answer a case
-    """A stored value as Python that a person would write."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(written, value))}]"
-    if not isinstance(value, dict):
-        return repr(value) if not isinstance(value, str) else '"' + value.replace('"', '\\"') + '"'
-    kind = value.get("$")
-    if kind == "tensor":
-        ones = "zeros" if value["dtype"] in ("bool", "int8", "uint8", "int16", "int32", "int64") else "randn"  # noqa: E501  # fmt: skip
-        extra = f", dtype=torch.{value['dtype']}" if value["dtype"] != "float32" else ""
-        extra += f', device="{value["device"]}"' if value["device"] != "cpu" else ""
-        text = f"torch.{ones}({', '.join(map(str, value['shape'])) or '()'}{extra})"
-        return text if value["contiguous"] else f"{text}.transpose(-1, -2)"
-    if kind == "member":
-        return f"torch.{value['name']}" if value["module"] == "torch" else str(value["name"])
-    if kind == "thing":
-        return f"{value['class'].rpartition(':')[2]}(...)" if value.get("class") else "object()"
-    if kind == "absent":
-        return "<no such attribute>"
-    if kind == "raises":
-        return f"<raises {value['class']}>"
-    if kind == "dict":
-        return "{" + ", ".join(f"{written(k)}: {written(v)}" for k, v in value["v"]) + "}"
-    items = ", ".join(map(written, value.get("v", []))) if isinstance(value.get("v"), list) else ""
-    if kind == "tuple":
-        return f"({items}{',' if len(value['v']) == 1 else ''})"
-    if kind in ("set", "frozenset"):
-        return f"{kind}([{items}])"
-    return str(value.get("v"))
+def _line_change(launch: dict[str, Any]) -> tuple[str, str]:
+    """Rank and words of a corrected line that is not the fix of the call."""
+    before, after = (shlex.split(str(launch[k])) for k in ("trigger", "fix"))
+    gone = [w for w in before if w.startswith("--") and w not in after]
+    given = [w for w in after if w.startswith("--") and w not in before]
+    texts = [*(f"without {w}" for w in gone), *(f"with {w}" for w in given)]
+    return ("dropped" if gone and not given else "other choice"), "; ".join(texts)
 
 
 def found_subject(db: Session, entry: Entry, subject: str, settings: Settings) -> str:

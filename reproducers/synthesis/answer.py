@@ -13,7 +13,7 @@ from reproducers.launch.release import Release
 from reproducers.protocol import Event, Frame, Request, Result
 from reproducers.synthesis import pool
 from reproducers.synthesis.bounds import forbid
-from reproducers.synthesis.fixes import watch_guards
+from reproducers.synthesis.guards import watch_guards
 from reproducers.synthesis.launching import Launching
 from reproducers.synthesis.loaded import load
 from reproducers.synthesis.machine import Machine

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from reproducers.synthesis.callables import callables
 from reproducers.synthesis.conditions import Atom, Finding, examine, side
+from reproducers.synthesis.constants import Constants
 from reproducers.synthesis.hints import check_below, said
 from reproducers.synthesis.names import leaves
 from reproducers.synthesis.places import Place, bodies, header, loaded, stored
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.specs import Raises
-from reproducers.synthesis.values import Constants, chosen, for_atom, in_general
+from reproducers.synthesis.values import chosen, for_atom, in_general
 from reproducers.synthesis.worlds import World
 from reproducers.upstream.matching import message_of
 from reproducers.upstream.stand_ins import StandInCalledError

@@ -4,29 +4,29 @@ Ranks: a legal value of the offending option; dropping it; another documented ch
 feature off, which is labelled so.
 """
 
-import ast
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from reproducers.synthesis.blockers import Blocker, observer
-from reproducers.synthesis.conditions import Finding
+from reproducers.synthesis.conditions import Atom, Finding
+from reproducers.synthesis.constants import Constants
+from reproducers.synthesis.guards import guards_of
 from reproducers.synthesis.kinds import ANY, UNSET, default_of
-from reproducers.synthesis.names import leaves, odd
-from reproducers.synthesis.places import Place
+from reproducers.synthesis.names import leaves
+from reproducers.synthesis.ranks import RANKS, Rank, goes_on, named_in, off, rank_away, ranked
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.search import Budget, Search, State, differing
 from reproducers.synthesis.specs import Raises, Thing, same
-from reproducers.synthesis.values import Constants, chosen, for_atom, in_general
+from reproducers.synthesis.values import chosen, for_atom, in_general
 from reproducers.synthesis.worlds import World
 
-Rank = Literal["legal value", "dropped", "other choice", "switched off"]
-RANKS: Final[tuple[Rank, ...]] = ("legal value", "dropped", "other choice", "switched off")
 _MOST_TRIED: Final = 160
 _MOST_MENDED: Final = 6
 _MOST_ALIKE: Final = 2
 _MOST_TOGETHER: Final = 3
+_MOST_EACH: Final = 6
 
 
 @dataclass(slots=True)
@@ -39,54 +39,6 @@ class Fix:
     """The inputs of the fixed call."""
     trigger: State
     """Those of the trigger, with what both calls need."""
-
-
-def guards_of(place: Place) -> list[tuple[ast.stmt, ast.expr | None, bool]]:
-    """The conditions that decide last whether a site is reached: statement, test, which way.
-
-    An assertion is its own; else the nearest condition around; else the exits before it.
-    """
-    site = place.site
-    if isinstance(site, ast.Assert):
-        return [(site, site.test, False)]
-    node: ast.stmt = site
-    while id(node) in place.parents:
-        parent, where = place.parents[id(node)]
-        if isinstance(parent, ast.If | ast.While) and where in ("body", "orelse"):
-            found: list[tuple[ast.stmt, ast.expr | None, bool]] = []
-            while isinstance(parent, ast.If | ast.While) and where in ("body", "orelse"):
-                found.append((parent, parent.test, where == "body"))
-                above = place.parents.get(id(parent))
-                is_elif = where == "orelse" and above is not None and above[1] == "orelse"
-                if not is_elif or above is None:
-                    break
-                parent, where = above
-            return found
-        if isinstance(parent, ast.Try) and where == "handler":
-            return [(parent.body[0], None, True)]
-        if isinstance(parent, ast.Match | ast.For | ast.AsyncFor):
-            return [(parent, None, True)]
-        node = parent
-    before = [s.node for s in place.steps if s.wanted == "pass"]
-    exits: list[tuple[ast.stmt, ast.expr | None, bool]] = [
-        (s, s.test, False) for s in before if isinstance(s, ast.If)
-    ]
-    return exits[-3:][::-1]
-
-
-def watch_guards(runner: Runner) -> None:
-    """Tell the runner which conditions decide whether the site is reached."""
-    place = runner.target.place
-    runner.guard_nodes = {id(node) for node, _, _ in guards_of(place)}
-    for step in place.steps:
-        if step.wanted in ("true", "false", "enter", "match") or (
-            isinstance(step.node, ast.If) and _leaves(step.node)
-        ):
-            runner.outer_nodes.add(id(step.node))
-
-
-def _leaves(node: ast.If) -> bool:
-    return any(isinstance(n, ast.Return | ast.Raise) for n in ast.walk(node))
 
 
 class Fixing:
@@ -136,7 +88,7 @@ class Fixing:
                 if state.attempt.own_guard:
                     return found
                 # Another condition keeps the site from being reached: only if nothing else helps.
-                away = away or replace(found, rank="switched off")
+                away = away or replace(found, rank=rank_away(state.attempt, changes))
                 continue
             if state.attempt.own_guard and state.attempt.end in ("raised", "stopped"):
                 self.passed.append((RANKS[rank], changes, state))
@@ -172,7 +124,10 @@ class Fixing:
     ) -> Fix | None:
         """A fix that needs more of the surroundings: given to the trigger as well."""
         left = max(0.5, budget.seconds / 2)
-        found = self.search.returning(state, Budget(seconds=left, runs=600))
+        kept = {*trigger.values, *changes}
+        found = self.search.returning(state, Budget(seconds=left / 2, runs=300), kept)
+        if found is None:
+            found = self.search.returning(state, Budget(seconds=left, runs=600))
         if found is None:
             return None
         context = {
@@ -183,9 +138,29 @@ class Fixing:
         changes = {p: found.values.get(p, UNSET) for p in changes}  # mending may have gone on
         if any(v is UNSET or same(v, trigger.values.get(p, UNSET)) for p, v in changes.items()):
             return None
-        both = State({**trigger.values, **context}, trigger.replaced | found.replaced)
+        replaced = trigger.replaced | found.replaced
+        mended = self._pair(trigger, context, changes, replaced, rank)
+        if mended is None:
+            return None
+        for path in sorted(context):  # only what both calls need
+            fewer = {p: v for p, v in context.items() if p != path}
+            less = self._pair(trigger, fewer, changes, replaced, rank)
+            if less is not None:
+                context, mended = fewer, less
+        return mended
+
+    def _pair(
+        self,
+        trigger: State,
+        context: dict[str, Any],
+        changes: dict[str, Any],
+        replaced: frozenset[str],
+        rank: Rank,
+    ) -> Fix | None:
+        """Trigger and fix with more of the surroundings; None if one does not do what it is for."""
+        both = State({**trigger.values, **context}, replaced)
         both.attempt = self.runner.run(both.values, both.replaced)
-        if both.attempt.end != "hit":
+        if both.attempt.end != "hit" or self.search.refuses(both.attempt):
             return None
         fixed = State({**both.values, **changes}, both.replaced)
         fixed.attempt = self.runner.run(fixed.values, fixed.replaced)
@@ -205,8 +180,8 @@ class Fixing:
             assert world is not None
             looked = attempt.looked
             if isinstance(looked, Finding):
-                if looked.every and 1 < len(looked.atoms) <= _MOST_TOGETHER:
-                    yield from self._together(looked, world, trigger)
+                if looked.every:
+                    yield from self._together(looked.atoms, world, trigger)
                 for atom in looked.atoms:
                     offending.update(atom.paths)
                     for path in atom.paths:
@@ -220,60 +195,55 @@ class Fixing:
             attempt = self.runner.run(trigger.values, trigger.replaced)
             world = attempt.world
             assert world is not None
+        said = named_in(trigger)
+        proposals[:0] = [
+            (p, v)
+            for p in offending
+            if isinstance(world.used.get(p), str)
+            for v in chosen(list(said), p, world)
+        ]
         for path in [*offending, *trigger.values]:
             proposals += [
                 (path, v) for v in chosen(in_general(path, world, self.constants), path, world)[:20]
             ]
+        holders = {p for p in offending if any(goes_on(p, o) for o in world.used)}
         for number, (path, value) in enumerate(proposals):
-            yield self._ranked(path, value, number, offending, trigger)
+            if path in holders and isinstance(value, bool | int | float | str) and value:
+                continue  # what has attributes is no number
+            yield ranked(path, value, number, offending, trigger)
         for path in trigger.values:
             kind = world.kinds.get(path, ANY)
             default = default_of(kind, path)
             if default is not UNSET and not same(default, trigger.values[path]):
                 rank = 1 if path in offending else 3
-                yield rank + _off(trigger.values[path], default), 0.0, {path: default}
+                yield rank + off(trigger.values[path], default), 0.0, {path: default}
         for path in trigger.values:
             if isinstance(trigger.values[path], Raises):
                 yield 0, 0.0, {path: Thing()}
 
     def _together(
-        self, found: Finding, world: World, trigger: State
+        self, atoms: list[Atom], world: World, trigger: State
     ) -> Iterator[tuple[int, float, dict[str, Any]]]:
-        """Where all parts of a condition have to change: one change each."""
-        per_atom = [
+        """Where several inputs have to change, so that all parts of a condition turn."""
+        by_inputs: dict[str, list[Atom]] = {}
+        for atom in atoms:
+            by_inputs.setdefault(",".join(leaves(atom.paths)), []).append(atom)
+        if not 1 < len(by_inputs) <= _MOST_TOGETHER:
+            return
+        several_ = [
             [
                 {p: v}
+                for atom in alike
                 for p in leaves(atom.paths)
                 for v in for_atom(atom, p, world, self.constants)[:4]
-            ]
-            for atom in found.atoms
+            ][:_MOST_EACH]
+            for alike in by_inputs.values()
         ]
-        for number, several in enumerate(itertools.islice(itertools.product(*per_atom), 24)):
+        offending = {p for atom in atoms for p in atom.paths}
+        for number, several in enumerate(itertools.islice(itertools.product(*several_), 36)):
             merged: dict[str, Any] = {}
             for change in several:
                 merged.update(change)
             set_already = any(p in trigger.values for p in merged)
-            yield 0 if set_already else 2, 1000.0 + number, merged
-
-    @staticmethod
-    def _ranked(
-        path: str, value: Any, number: int, offending: dict[str, None], trigger: State
-    ) -> tuple[int, float, dict[str, Any]]:
-        now = trigger.values.get(path, UNSET)
-        if path not in offending or _off(now, value):
-            rank = 3
-        elif value is None:
-            rank = 1
-        else:
-            # Where the trigger gives no such input, what it is by default is the offending one.
             given = any(p in trigger.values for p in offending)
-            rank = 0 if path in trigger.values or not given else 2
-        if path == "platform" or path.startswith("env:"):
-            rank = max(rank, 2)
-        far = number + (500.0 if isinstance(value, Thing) or odd(path, value) else 0.0)
-        return rank, far, {path: value}
-
-
-def _off(now: Any, value: Any) -> int:
-    """2 if a change switches something off that was on (to be added to a rank), else 0."""
-    return 2 if now is True and value is False else 0
+            yield 0 if set_already or not given else 2, 1000.0 + number, merged

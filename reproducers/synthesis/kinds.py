@@ -143,7 +143,7 @@ def kind_of(annotation: Any, scope: dict[str, Any], depth: int = 0) -> Kind:  # 
     return _kind_of_class(annotation)
 
 
-def _kind_of_class(annotation: Any) -> Kind:  # noqa: PLR0911  # one answer a kind of class
+def _kind_of_class(annotation: Any) -> Kind:  # noqa: C901, PLR0911  # one answer a kind of class
     text = str(annotation)
     if annotation in (typing.List, list) or text in ("typing.List", "typing.Sequence"):  # noqa: UP006  # what engines write
         return Kind("list")
@@ -167,6 +167,8 @@ def _kind_of_class(annotation: Any) -> Kind:  # noqa: PLR0911  # one answer a ki
         return Kind("server_args")
     if "__stand_in__" in annotation.__dict__:
         return ANY
+    if issubclass(annotation, BaseException) and module == "builtins":
+        return Kind("object", cls=annotation)
     if module in ("builtins", "typing") or annotation is object:
         return ANY
     return Kind("object", cls=annotation)

@@ -23,13 +23,18 @@ def leaves(paths: Iterable[str]) -> list[str]:
     ]  # fmt: skip
 
 
+def counts(path: str) -> bool:
+    """Whether the name says that it is a number of things or a size."""
+    return bool(_COUNTS.search(path.rpartition(".")[2]))
+
+
 def odd(path: str, value: Any) -> bool:
     """Whether no person would give it: counts below zero, tensors with nothing in them."""
     if isinstance(value, Tensor):
         return 0 in value.shape
     if not isinstance(value, int | float) or value >= 0:
         return False
-    return bool(_COUNTS.search(path.rpartition(".")[2]))
+    return counts(path)
 
 
 def likely(leaf: str) -> tuple[type, ...]:

@@ -303,3 +303,9 @@ def claimed(tensor: Any, device: str) -> Any:
         }
         _claims[device] = type("Tensor", (torch.Tensor,), said)
     return tensor.as_subclass(_claims[device])
+
+
+def behind(probe: Probe) -> Any:
+    """What is given or settled where a probe stands; UNSET if nothing is."""
+    world: World = object.__getattribute__(probe, "_world")
+    return world.known(object.__getattribute__(probe, "_path"))

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import opcode
 import sys
 import types
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from reproducers.synthesis.worlds import TooManyError, World
 
 SECONDS: Final = 1.0
 MOST_LINES: Final = 20000
+_RAISING: Final = opcode.opmap["RAISE_VARARGS"]
+"""What raises by itself; all else of a site's line makes what is to be raised."""
 
 End = Literal["hit", "returned", "raised", "stopped"]
 
@@ -247,7 +250,12 @@ class _Tracer:
             here = tb is not None and tb.tb_next is None and frame.f_lineno in self._site
             site = self._place.site
             is_check = isinstance(site, ast.Raise) or isinstance(error, AssertionError)
-            if here and is_check and self._place.of_line.get(frame.f_lineno) is site:
+            if (
+                here
+                and is_check
+                and self._place.of_line.get(frame.f_lineno) is site
+                and frame.f_code.co_code[frame.f_lasti] == _RAISING
+            ):
                 self.hit = error
         return self._trace
 

@@ -17,10 +17,11 @@ from reproducers.synthesis.blockers import (
     observer,
 )
 from reproducers.synthesis.conditions import Finding
+from reproducers.synthesis.constants import Constants
 from reproducers.synthesis.names import odd
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.specs import same
-from reproducers.synthesis.values import Constants
+from reproducers.upstream.matching import message_of
 
 _MOST_TRIED: Final = 140
 _MOST_DEPTH: Final = 24
@@ -114,6 +115,8 @@ class Search:
         self._spare: State | None = None
         """What was found with values that no person would give."""
         self._spare_at = 0
+        self._kept: frozenset[str] = frozenset()
+        """Paths that the search does not change."""
 
     def trigger(self, budget: Budget) -> State | None:
         """Inputs with which the site's own line raises."""
@@ -123,12 +126,22 @@ class Search:
             return start
         return self._search(start, budget, passing=False)
 
-    def returning(self, start: State, budget: Budget) -> State | None:
-        """Inputs near these with which the function returns, its guard passed."""
+    def returning(self, start: State, budget: Budget, kept: Iterable[str] = ()) -> State | None:
+        """Inputs near these with which the function returns, its guard passed.
+
+        Args:
+            start: where to begin.
+            budget: what may be spent.
+            kept: paths that stay as they are.
+        """
         start.attempt = self._run(start)
         if _returns(start.attempt):
             return start
-        return self._search(start, budget, passing=True)
+        self._kept = frozenset(kept)
+        try:
+            return self._search(start, budget, passing=True)
+        finally:
+            self._kept = frozenset()
 
     def _search(self, start: State, budget: Budget, *, passing: bool) -> State | None:
         budget.first = self.runner.runs
@@ -170,6 +183,7 @@ class Search:
     def _good(self, state: State) -> bool:
         """Whether the search ends here; if not, it is kept for the case that nothing better is."""
         plain = not any(odd(p, v) for p, v in state.values.items())
+        plain = plain and not _names_unknown(state.attempt)
         if not plain and self._spare is None:
             self._spare, self._spare_at = state, self.runner.runs
         return plain
@@ -194,6 +208,8 @@ class Search:
         assert opened.waiting is not None
         tried = 0
         for blocker, here, change in opened.waiting:
+            if not self._kept.isdisjoint(change):
+                continue
             new = state.changed(change)
             if new.key in seen:
                 continue
@@ -233,10 +249,14 @@ class Search:
     def _counts(self, attempt: Attempt) -> bool:
         if attempt.end != "hit":
             return False
-        refused = self._accepts(attempt) if self._accepts is not None else ""
+        refused = self.refuses(attempt)
         self.last_refused = refused
         self.refused = refused or self.refused
         return not refused
+
+    def refuses(self, attempt: Attempt) -> str:
+        """Why a hit does not count; empty if it does."""
+        return self._accepts(attempt) if self._accepts is not None else ""
 
     def _progress(self, attempt: Attempt, fraction: float) -> float:
         if isinstance(attempt.looked, Finding):
@@ -280,6 +300,14 @@ class Search:
         if state.attempt is None or state.attempt.looked is not None:
             state.attempt = self._run(state)
         return state
+
+
+def _names_unknown(attempt: Attempt | None) -> bool:
+    """Whether the message shows something of which only the path is known."""
+    if attempt is None or attempt.end != "hit" or attempt.world is None:
+        return False
+    message = message_of(attempt.error) if attempt.error else ""
+    return "<" in message and any(f"<{p}" in message for p in attempt.world.used)
 
 
 def _returns(attempt: Attempt) -> bool:

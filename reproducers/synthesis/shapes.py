@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from reproducers.synthesis.conditions import Side
 from reproducers.synthesis.kinds import ANY, UNSET, Kind, default_of, member
+from reproducers.synthesis.probes import Probe, behind
 from reproducers.synthesis.specs import Member, Tensor, Thing, device, device_name
 
 DTYPES: Final = (
@@ -21,6 +22,9 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  # one answer a case
     """A value met at run time as an input; UNSET if it cannot be one."""
     import torch
 
+    if type(value) is Probe:  # it says of itself that it is what it stands for
+        value = behind(value)
+        return value if isinstance(value, bool | int | float | str | Member) else UNSET
     if value is None or isinstance(value, bool | int | float | str | bytes):
         if isinstance(value, enum.Enum):
             return member(value)

@@ -1,7 +1,9 @@
 """One site: its trigger and its fix, found and executed, or the reason why there is none."""
 
 import ast
+import contextlib
 import hashlib
+import inspect
 import re
 import time
 from collections.abc import Mapping
@@ -9,14 +11,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from reproducers.synthesis.fixes import Fix, Fixing, guards_of, watch_guards
+from reproducers.synthesis.constants import Constants
+from reproducers.synthesis.fixes import Fix, Fixing
+from reproducers.synthesis.guards import guards_of, watch_guards
 from reproducers.synthesis.instances import legal
 from reproducers.synthesis.machine import Machine
+from reproducers.synthesis.names import leaves
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.search import OTHER_WORDS, Budget, Search, State
 from reproducers.synthesis.specs import Raises, from_json, to_json
-from reproducers.synthesis.targets import NoTargetError, Target, target_of
-from reproducers.synthesis.values import Constants
+from reproducers.synthesis.targets import NoTargetError, Target, module_name, target_of
+from reproducers.synthesis.worlds import World
 from reproducers.upstream.matching import frames_of, message_of
 from reproducers.upstream.stand_ins import StandInCalledError
 
@@ -24,6 +29,9 @@ SECONDS: Final = 2.4
 RUNS: Final = 900
 RUNS_OF_ARGUMENTS: Final = 2000
 """Checks of launch options are quick to call and worth more tries."""
+_MOST_USED: Final = 80
+_NO_EXCEPTION: Final = re.compile(r"exception(?:s| causes) must derive from BaseException$")
+"""What Python says where something else than an exception was to be raised."""
 
 
 def solve(
@@ -143,12 +151,16 @@ def refusal(attempt: Attempt, site: Mapping[str, Any]) -> str:
         return "vacuous"
     if "reproducers." in message or "Probe" in message or "an object of which" in message:
         return "vacuous"
-    if site.get("errorClass") not in (type(error).__name__, "?"):
+    if site.get("errorClass") not in (type(error).__name__, "?") or (
+        _NO_EXCEPTION.match(message) and not _NO_EXCEPTION.match(str(site.get("template")))
+    ):
         return "class-mismatch"
     pattern = site.get("pattern")
     if pattern and not re.fullmatch(pattern, message, re.DOTALL):
         others = site.get("others", ())
         known = any(re.fullmatch(p, message, re.DOTALL) for p in others)
+        if message and message in map(str, world.values.values()):
+            known = True  # the caller gives the text
         return OTHER_WORDS if known else "message-mismatch"
     return ""
 
@@ -198,7 +210,7 @@ def described(runner: Runner, trigger: State, fix: Fix | None, root: Path) -> di
             "values": {p: to_json(v) for p, v in sorted(trigger.values.items())},
             "replaced": sorted(trigger.replaced),
             "settled": {p: _json_or_none(v) for p, v in sorted(world.settled.items())},
-            "used": {p: _json_or_none(world.used[p]) for p in sorted(world.used) if _plain_path(p)},
+            "used": _used(world),
             "errorClass": type(error).__name__,
             "message": message_of(error)[:2000],
             "frames": frames[-20:],
@@ -207,6 +219,7 @@ def described(runner: Runner, trigger: State, fix: Fix | None, root: Path) -> di
         "apiOnly": any(_argument(p) and not legal(p, v) for p, v in trigger.values.items()),
         "guardLines": sorted(node.lineno for node, _, _ in guards_of(runner.target.place)),
         "params": {n: k.name for n, k in runner.target.params.items()},
+        "call": _call(runner, attempt, trigger),
         "qualname": runner.target.place.qualname,
         "paths": sorted(paths),
     }
@@ -225,6 +238,44 @@ def described(runner: Runner, trigger: State, fix: Fix | None, root: Path) -> di
         "legal": all(legal(p, v) for p, v in fix.changes.items() if _argument(p)),
     }
     return result
+
+
+def _call(runner: Runner, attempt: Attempt, trigger: State) -> dict[str, Any]:
+    """How the function is called: what a snippet of the call needs to know."""
+    target, world = runner.target, attempt.world
+    assert world is not None
+    node = target.place.function
+    args = node.args
+    every = [*args.posonlyargs, *args.args]
+    optional = {a.arg for a in every[len(every) - len(args.defaults) :]}
+    optional |= {a.arg for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d}
+    own = module_name(target.file)
+    names = {p: p[5:].rpartition(".") for p in trigger.replaced if p.startswith("call:")}
+    return {
+        "required": [p for p in target.params if p not in optional],
+        "decorators": [ast.unparse(d) for d in node.decorator_list],
+        "async": isinstance(node, ast.AsyncFunctionDef),
+        "yields": bool(target.code.co_flags & inspect.CO_GENERATOR),
+        "inner": bool(target.code.co_flags & inspect.CO_NESTED),
+        "owner": target.place.owner or "",
+        "patched": {p: f"{own if n in target.scope else m}.{n}" for p, (m, _, n) in names.items()},
+        "classes": {
+            name: f"{kind.cls.__module__}:{kind.cls.__qualname__}"
+            for name, kind in target.params.items()
+            if kind.cls is not None and kind.name == "object"
+        },
+    }
+
+
+def _used(world: World) -> dict[str, Any]:
+    """What was looked at and is plain: options, and the ends of all other paths."""
+    ends = set(leaves(world.used))
+    kept = [p for p in sorted(world.used) if _plain_path(p) or p in ends]
+    found: dict[str, Any] = {}
+    for path in kept[:_MOST_USED]:
+        with contextlib.suppress(TypeError):
+            found[path] = to_json(world.used[path])
+    return found
 
 
 def _plain_path(path: str) -> bool:

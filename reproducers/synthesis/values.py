@@ -5,10 +5,11 @@ annotation, default, choices and use allow.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from reproducers.synthesis.alternatives import DEVICES, around, of_call, of_classes, of_word, others
 from reproducers.synthesis.conditions import Atom, Side
+from reproducers.synthesis.constants import Constants, constants_of
 from reproducers.synthesis.kinds import (
     ANY,
     UNSET,
@@ -19,7 +20,7 @@ from reproducers.synthesis.kinds import (
     member,
     name_like,
 )
-from reproducers.synthesis.names import likely, odd
+from reproducers.synthesis.names import counts, likely, odd
 from reproducers.synthesis.shapes import (
     DTYPES,
     MOST_ROW,
@@ -30,34 +31,13 @@ from reproducers.synthesis.shapes import (
     tensors,
     tensors_beside,
 )
-from reproducers.synthesis.specs import Absent, Member, Tensor, Thing, device, device_name, same
+from reproducers.synthesis.specs import Absent, Member, Tensor, Thing, device, same
 from reproducers.synthesis.worlds import World
 
 MOST: Final = 36
-DEVICES: Final = ("cpu", "cuda", "cuda:0", "npu", "xpu")
 _INTS: Final = (0, 1, 2, 3, 4, 8, 16, 64, 128, 5, -1, 1024)
 _FLOATS: Final = (0.0, 1.0, 0.5, 2.0, -1.0)
 _MOST_ELEMENTS: Final = 16
-
-
-class Constants:
-    """The constants of a function, and those that a release compares an attribute with."""
-
-    def __init__(self, function: ast.AST, of_leaf: dict[str, list[Any]]) -> None:
-        self.of_leaf = of_leaf
-        self.own = list(_constants(function))
-
-
-def _constants(node: ast.AST) -> Iterator[Any]:
-    seen = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Constant) and isinstance(each.value, bool | int | str | float):
-            value = each.value
-            if isinstance(value, str) and (len(value) > 40 or " " in value):  # a sentence
-                continue
-            if repr(value) not in seen:
-                seen.add(repr(value))
-                yield value
 
 
 def for_atom(atom: Atom, path: str, world: World, constants: Constants) -> list[Any]:
@@ -81,12 +61,12 @@ def for_atom(atom: Atom, path: str, world: World, constants: Constants) -> list[
     else:
         found += _truthy(kind, path, wanted=atom.wanted)
         if atom.right is not None and atom.wanted:
-            found += _of_classes(atom.right.value)
-        found += _of_call(atom.node, path, wanted=atom.wanted)
-    found += list(_constants(atom.node))
+            found += of_classes(atom.right.value)
+        found += of_call(atom.node, path, wanted=atom.wanted)
+    found += list(constants_of(atom.node))
     if kind.name in ("list", "tuple"):
         found = [*in_row(found, world.used.get(path), kind), *found]
-    found += _around(c for c in _constants(atom.node))
+    found += around(c for c in constants_of(atom.node))
     found += in_general(path, world, constants)
     return chosen(found, path, world)
 
@@ -113,7 +93,7 @@ def _beside(op: ast.cmpop, raw: Any, mine: Side, *, wanted: bool, kind: Kind) ->
         inside = isinstance(op, ast.In) == wanted
         if inside:
             return elements[:_MOST_ELEMENTS]
-        return [v for e in elements[:3] for v in _others(e, elements)]
+        return [v for e in elements[:3] for v in others(e, elements)]
     if kind.name == "dict" and isinstance(other, set | frozenset | list | tuple):
         return [dict.fromkeys(sorted(other, key=repr), 1), {}]
     if kind.name in ("list", "tuple") and isinstance(other, set | frozenset):
@@ -124,9 +104,9 @@ def _beside(op: ast.cmpop, raw: Any, mine: Side, *, wanted: bool, kind: Kind) ->
             row(n, kind) for n in (other, other + 1, other - 1, 0, 1, 2, 3) if 0 <= n <= MOST_ROW
         ]
     if isinstance(mine.value, str) and isinstance(other, str):
-        return [other, other.lower(), other.upper(), *_others(other, [other])]
+        return [other, other.lower(), other.upper(), *others(other, [other])]
     if isinstance(other, bool) or not isinstance(other, int | float):
-        return [other, *_others(other, [other])]
+        return [other, *others(other, [other])]
     if kind.name == "float":
         other = float(other)
     step = 1 if isinstance(other, int) else 0.5
@@ -151,27 +131,6 @@ def _is_arithmetic(node: ast.expr) -> bool:
     return any(isinstance(n, ast.BinOp) for n in ast.walk(node))
 
 
-def _others(value: Any, taken: list[Any]) -> list[Any]:
-    found: list[Any]
-    if isinstance(value, bool):
-        found = [not value]
-    elif isinstance(value, int):
-        found = [value + 1, value - 1, 0, 1, 2, 3, 7]
-    elif isinstance(value, float):
-        found = [value + 1.0, value / 2]
-    elif isinstance(value, str):
-        found = ["custom", "other"]
-    elif device_name(value) and isinstance(value, Member):
-        found = [device(d) for d in DEVICES]
-    elif isinstance(value, Member) and value.module == "torch":
-        found = [Member("torch", d) for d in DTYPES]
-    elif isinstance(value, tuple):
-        found = [(*value[:-1], value[-1] + 1)] if value and isinstance(value[-1], int) else [(1,)]
-    else:
-        found = []
-    return [f for f in found if not any(same(f, t) for t in taken)]
-
-
 def _truthy(kind: Kind, path: str, *, wanted: bool) -> list[Any]:
     if not wanted:
         empty = {
@@ -183,56 +142,14 @@ def _truthy(kind: Kind, path: str, *, wanted: bool) -> list[Any]:
             "float": 0.0,
             "set": set(),
         }
-        return [False, None, *([empty[kind.name]] if kind.name in empty else [])]
+        plain_ = [empty[kind.name]] if kind.name in empty else []
+        if kind.name == "bool" or likely(path.rpartition(".")[2]) == (bool,):
+            return [False, None, *plain_]
+        return [None, *plain_, False]
     base = default_of(Kind(kind.name, choices=kind.choices, items=kind.items, cls=kind.cls), path)
     if base is UNSET:
         return [Thing(), True, 1, "custom"]
     return [True, base, *([row(1, kind)] if kind.name in ("list", "dict", "tuple") else [])]
-
-
-def _of_classes(value: Any) -> list[Any]:
-    """Objects of the engine's classes that are asked for."""
-    classes = value if isinstance(value, tuple) else (value,)
-    return [
-        Thing(f"{c.__module__}:{c.__qualname__}")
-        for c in classes
-        if isinstance(c, type) and c.__module__.partition(".")[0] not in ("builtins", "torch")
-    ]
-
-
-def _of_call(node: ast.expr, path: str, *, wanted: bool) -> list[Any]:
-    """What `isinstance`, `hasattr` and methods of text ask for."""
-    if not isinstance(node, ast.Call):
-        return []
-    leaf = path.rpartition(".")[2]
-    asks = isinstance(node.func, ast.Name) and node.func.id in ("hasattr", "getattr")
-    if asks and any(isinstance(a, ast.Constant) and a.value == leaf for a in node.args):
-        return [Absent()]
-    if isinstance(node.func, ast.Name) and node.func.id == "isinstance":
-        named = ast.unparse(node.args[1])
-        found = [v for word, v in _EXAMPLES if word in named]
-        rest = [v for word, v in _EXAMPLES if word not in named]
-        return found if wanted else [*rest[:4], Thing()]
-    if isinstance(node.func, ast.Attribute) and node.args:
-        texts = [c for c in _constants(node.args[0]) if isinstance(c, str)]
-        return [*texts, *(f"{t}custom" for t in texts), *(f"custom{t}" for t in texts)]
-    return []
-
-
-_EXAMPLES: Final[tuple[tuple[str, Any], ...]] = (
-    ("str", "custom"), ("int", 1), ("list", []), ("dict", {}), ("tuple", ()), ("bool", True),
-    ("float", 0.5), ("Tensor", Tensor((4, 8))), ("None", None), ("bytes", b"x"),
-)  # fmt: skip
-
-
-def _around(values: Iterable[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if isinstance(value, int) and not isinstance(value, bool):
-            found += [value + 1, value - 1]
-        elif isinstance(value, float):
-            found += [value + 0.5, value - 0.5]
-    return found
 
 
 def in_general(path: str, world: World, constants: Constants) -> list[Any]:  # noqa: C901, PLR0912  # one branch a case
@@ -275,7 +192,7 @@ def in_general(path: str, world: World, constants: Constants) -> list[Any]:  # n
         ]
     elif name == "dict":
         words = [c for c in constants.own if isinstance(c, str) and c.isidentifier()][:8]
-        found += [*(row(n, kind) for n in (0, 1, 2)), *({w: "custom"} for w in words)]
+        found += [*(row(n, kind) for n in (0, 1, 2)), *({w: of_word(w)} for w in words)]
     elif name in ("list", "tuple"):
         found += [row(n, kind) for n in (0, 1, 2, 3)]
     elif name == "tensor":
@@ -286,6 +203,8 @@ def in_general(path: str, world: World, constants: Constants) -> list[Any]:  # n
         found += [device(d) for d in DEVICES]
     elif name in ("any", "object"):
         found += [Thing(), None]
+        if kind.cls is not None and issubclass(kind.cls, BaseException):
+            found.insert(0, Thing("builtins:RuntimeError"))
         if name == "any":
             found += [1, True, False, "custom", Tensor((4, 8)), []]
     return found
@@ -335,6 +254,8 @@ def chosen(found: list[Any], path: str, world: World) -> list[Any]:
             value = _in_environment(value)
         if value is UNSET or same(value, used):
             continue
+        if known.name == "any" and isinstance(value, str) and counts(path):
+            continue  # a number of things is no text
         key = f"{type(value).__name__}{value!r}"
         if key not in seen:
             seen.add(key)

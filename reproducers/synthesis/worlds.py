@@ -86,6 +86,10 @@ class World:
         self.used[path] = value
         return self.make(path, value)
 
+    def known(self, path: str) -> Any:
+        """What is given or settled at a path; UNSET if nothing is."""
+        return self._found(path)
+
     def knows(self, path: str) -> bool:
         """Whether something plain is at a path."""
         found = self._found(path)
@@ -136,7 +140,9 @@ class World:
             made = UNSET
             if self.kinds.get(path, ANY).name == "server_args":
                 return self.arguments()
-            if cls is not None and self._instances is not None:
+            if cls is not None and issubclass(cls, BaseException) and cls.__module__ == "builtins":
+                made = (RuntimeError if cls in (BaseException, Exception) else cls)("unavailable")
+            elif cls is not None and self._instances is not None:
                 made = self._instances(self, path, cls)
             if made is UNSET:
                 made = Probe(self, path, cls)

@@ -90,6 +90,44 @@ async def later(kind: str) -> None:
         raise ValueError("a wrong kind")
 
 
+def told(n: int, *, reason: Optional[str] = None) -> None:
+    if reason is None:
+        reason = f"no cores allowed for node {n}"
+    if os.environ.get("TINY_STRICT") == "1":
+        raise RuntimeError(reason)
+
+
+class Copy:
+    def __init__(self) -> None:
+        self.error: Optional[BaseException] = None
+
+    def wait(self) -> None:
+        if self.error is not None:
+            raise RuntimeError("the copy failed") from self.error
+
+
+def equal(pool) -> None:
+    if pool.rows != pool.lines:
+        raise ValueError("rows and lines differ")
+
+
+def needs_both(limit: Optional[int] = None, chunk: int = 8, strict: bool = False) -> None:
+    if not strict:
+        return
+    if limit is None or limit <= 0 or chunk < 16:
+        raise ValueError("a limit and a chunk of 16 are needed")
+
+
+def spelled(name: str = "fast") -> None:
+    if name == "quick":
+        raise ValueError("quick is gone, use 'fast' or 'slow'")
+
+
+def known(mode) -> None:
+    if mode is not None:
+        raise ValueError(f"mode {mode.value} is taken")
+
+
 def outer(limit: int):
     def inner(n: int) -> int:
         if n > limit:
