@@ -13,15 +13,20 @@ even.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.13,<=0.5.23"
 REFERENCE = True
+MULTIPLE = "Give a multiple"
+PAD = "Pad before you ask"
+ALIGNMENT = 8
 
 
 def graph_state(subject: Subject) -> Callable[[int, int], int]:
@@ -79,3 +84,26 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
         names={"columns": columns, "max_bs": 3, "width": 4},
     )
     same(subject, "one-token-a-request", columns(3, 3), 1)
+    if subject.version is not None:
+        solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the backend: requests, tokens and tokens a request."""
+    columns = graph_state(subject)
+
+    def allocated(code: Mapping[str, str], title: str, **names: Any) -> list[int]:
+        sizes = carried_out(code, title, max_bs=3, num_tokens_per_req=4, **names)
+        found = columns(sizes["max_bs"], sizes["max_num_tokens"])
+        return [sizes["max_bs"], sizes["max_num_tokens"], found]
+
+    refused = "AssertionError: max_num_tokens={} must be divisible by max_bs=3"
+    tried(subject, MULTIPLE, "3 requests of 4", partial(allocated, snippets, MULTIPLE), [3, 12, 4])
+    fewer = altered(snippets, MULTIPLE, "num_tokens_per_req", "num_tokens_per_req - 1")
+    less_one = partial(allocated, fewer, MULTIPLE)
+    tried(subject, MULTIPLE, "one token less", less_one, refused.format(11))
+
+    padded = partial(allocated, snippets, PAD, alignment=ALIGNMENT)
+    tried(subject, PAD, "3 requests of 4, aligned to 8", padded, [4, 16, 4])
+    alone = partial(columns, 3, 16)
+    tried(subject, PAD, "the tokens alone rounded up", alone, refused.format(16))
