@@ -42,7 +42,7 @@ from benchmarks.diagnose import message, ordinary, plantable  # noqa: E402  # as
 
 LOGS, LINES = 240, 600
 """Logs of the archive, and lines of each: about 16 MB."""
-SITES = 48
+SITES = 72
 PIECES = 16
 
 
@@ -133,6 +133,21 @@ def prepared(wheel: Wheel, folder: Path) -> tuple[Path, Path]:
     return index, archive
 
 
+def node_of(_item: int, _shared: None) -> str:
+    """Where a piece is done."""
+    import ray  # noqa: PLC0415  # only a node has it
+
+    time.sleep(0.1)
+    return str(ray.get_runtime_context().get_node_id())
+
+
+def warm(spread: Spread, nodes: int) -> None:
+    """Wait until every node has done something: a process of it takes seconds to start."""
+    seen: set[str] = set()
+    while len(seen) < nodes:
+        seen |= {node for _, node in spread.each(node_of, range(4 * nodes))}
+
+
 def least(work: Callable[[], None], rounds: int) -> float:
     """Least seconds of some work."""
     times = []
@@ -159,8 +174,7 @@ def on_cluster(work: Work, rounds: int) -> dict[str, float]:
                 cluster.wait_for_nodes()
             spread = RaySpread(cluster.address)
             try:
-                for _ in spread.each(wait_a_little, range(4 * nodes)):
-                    pass  # workers start
+                warm(spread, nodes)
                 if work.kind in ("scan", "logs"):
                     work.do(spread)  # and import once
                 found[f"ray{nodes}"] = least(partial(work.do, spread), rounds)
@@ -177,6 +191,7 @@ def main() -> None:
     parser.add_argument("kind", nargs="*", choices=["scan", "synthesis", "logs", "waiting", []])
     parser.add_argument("--release", default=load_settings().default_release)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--where", choices=["here", "ray"], help="one of the two; both by default")
     args = parser.parse_args()
     wheel = cached_wheel(*parse_release(args.release), load_settings())
     if wheel is None:
@@ -186,12 +201,13 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="reprobase-spread-") as folder:
             work = Work(kind, wheel, Path(folder))
             found = {}
-            for processes in (1, 2):
+            for processes in (1, 2) if args.where != "ray" else ():
                 spread = work.here(processes)
                 found[f"here{processes}"] = least(partial(work.do, spread), args.rounds)
                 spread.close()
             try:
-                found |= on_cluster(work, args.rounds)
+                if args.where != "here":
+                    found |= on_cluster(work, args.rounds)
             except ImportError:
                 print("Ray is not installed: `pip install -e '.[ray]'`", file=sys.stderr)
         ratios = {

@@ -36,10 +36,12 @@ BATCH: Final = 400
 """Sites a sandbox: loading a release takes seconds, and what is lost with one is bounded."""
 SENT_BATCH: Final = 150
 """The same for a node of a cluster, which tells nothing before a batch is done."""
+LEAST_SENT = 60
+"""Sites that are worth a sandbox of their own, whose start takes as long as a dozen or two."""
 _SHARES_A_SLOT: Final = 3
 _USUAL: Final = ("llama", "deepseek_v3", "qwen3_moe", "qwen3_next", "deepseek_v32")
 """Models that a line is tried with first."""
-_ABOUT_LINES: Final = ("launching.py", "answer.py")
+_ABOUT_LINES: Final = ("launching.py", "remedies.py", "answer.py")
 
 
 @cache
@@ -55,8 +57,10 @@ def program_digest() -> str:
 @cache
 def line_digest() -> str:
     """The same of what decides about launch lines."""
-    path = PROJECT_ROOT / "reproducers" / "synthesis" / "launching.py"
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256()
+    for name in ("launching.py", "remedies.py"):
+        digest.update((PROJECT_ROOT / "reproducers" / "synthesis" / name).read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def site_payload(
@@ -126,8 +130,9 @@ def synthesize(
         on_found(by_id[site_id], found)
 
     # Small batches where there are few sites, so that every job has something to do.
-    wanted = spread.slots if spread.here else spread.slots * _SHARES_A_SLOT
-    size = max(1, min(BATCH if spread.here else SENT_BATCH, -(-len(sites) // wanted)))
+    size = max(1, min(BATCH, -(-len(sites) // spread.slots)))
+    if not spread.here:
+        size = min(size, max(LEAST_SENT, min(SENT_BATCH, size // _SHARES_A_SLOT)))
     _done(
         look_at,
         batches(sites, size),
@@ -171,7 +176,7 @@ def confirm_lines(
         str(name): json.dumps(p.config) for name, p in presets().items() if not p.draft
     }
     first: dict[str, str] = {name: texts[name] for name in _USUAL if name in texts}
-    count = spread.slots if spread.here else spread.slots * _SHARES_A_SLOT
+    count = spread.slots
     parts = [part for i in range(count) if (part := list(found[i::count]))]
     task = Task(wheel, known=known, configs={**first, **texts})
     _done(look_for_lines, parts, task, tell=tell, settings=settings, spread=spread, cancel=cancel)

@@ -76,7 +76,12 @@ class RaySpread:
         ray = self._ray
         if gpus and ray.cluster_resources().get("GPU", 0) < gpus:
             raise UnavailableError(f"No node of the Ray cluster has {gpus} GPU.")
-        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=TRIES)(function)
+        task = ray.remote(
+            num_cpus=1,
+            num_gpus=gpus,
+            max_retries=TRIES,
+            scheduling_strategy="SPREAD",  # the usual way queues most pieces on the nearest node
+        )(function)
         most = max(_LEAST_AHEAD, self.slots * _AHEAD)
         waiting: dict[Any, Item] = {}
         todo = iter(items)
