@@ -1,6 +1,7 @@
 """One attention layer of a verify on the AMX backend, with the CPU kernel in plain torch."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from reproducers.calls.amx import (
@@ -58,12 +59,15 @@ def extend_attention(  # noqa: PLR0917  # the kernel's own signature
 
 
 def verify_layer(
-    subject: Subject, committed: Sequence[int] = COMMITTED, draft: int = DRAFT
+    subject: Subject,
+    committed: Sequence[int] = COMMITTED,
+    draft: int = DRAFT,
+    forward_extend: Callable[..., Any] | None = None,
 ) -> Callable[[int], tuple[list[int], float]]:
     """`run(added)`: verify a chain of `draft` with `added` tokens added to the batch's `seq_lens`.
 
     Gives the prefix lengths that the kernel worked with, and how far its outputs are from those
-    of the whole prefix, relative.
+    of the whole prefix, relative. forward_extend: the backend's method, if it is changed.
     """
     torch = subject.torch
     backend = amx_backend(subject, context_len=max(16, max(committed) + draft))
@@ -89,7 +93,10 @@ def verify_layer(
         backend.init_forward_metadata(batch)
         batch.seq_lens = batch.seq_lens + added
         flat = q.reshape(2 * draft, HEADS * DIM)
-        got = backend.forward_extend(flat, k, v, layer, batch, save_kv_cache=False)
+        extend = (
+            backend.forward_extend if forward_extend is None else partial(forward_extend, backend)
+        )
+        got = extend(flat, k, v, layer, batch, save_kv_cache=False)
         right = torch.empty_like(q)
         extend_attention(
             q,

@@ -14,16 +14,29 @@ the batch's own `seq_lens`, which count the committed tokens alone: the prefix c
 them. The CPU kernel is replaced by one in plain torch here.
 """
 
-from collections.abc import Mapping
+import __future__
+
+import ast
+import shutil
+import tempfile
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 from reproducers.calls.amx import COMMITTED, DRAFT
 from reproducers.calls.amx_verify import record_errors, verify_layer
+from reproducers.calls.launch import resolved
 from reproducers.calls.page import hold_page
 from reproducers.calls.silent import WrongResultError, expect
 from reproducers.checks import same
+from reproducers.solutions import carried_out, tried, tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.18"
+SWITCH_OFF = "Switch speculation off on CPUs"
+ONE_LINE = "Take one line out"
+LINE = "--device cpu --speculative-algorithm EAGLE --speculative-draft-model-path DRAFT"
 
 
 def trigger(subject: Subject) -> None:
@@ -66,3 +79,46 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     short, error = run(0)
     same(subject, "short-by-the-drafts", short, [n - DRAFT for n in COMMITTED])
     subject.check("error-is-large", error > 0.05, got=round(error, 3), expected="above 0.05")
+    solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """The ways out within a release: by its own parser, and by a changed copy of its file."""
+
+    def algorithm(line: str) -> str | None:
+        found: str | None = resolved(subject, line, platform="cpu-amx")["speculative_algorithm"]
+        return found
+
+    asked: dict[str, Any] = {"line": LINE, "seen": algorithm, "before": "EAGLE", "after": None}
+    tried_change(subject, snippets, SWITCH_OFF, **asked)
+
+    def patched() -> list[int]:
+        return verify_layer(subject, forward_extend=changed(subject, snippets))(0)[0]
+
+    tried(subject, ONE_LINE, "prefixes of 7 and 5 tokens", patched, COMMITTED)
+    short = [n - DRAFT for n in COMMITTED]
+    tried(subject, ONE_LINE, "the same as released", lambda: verify_layer(subject)(0)[0], short)
+
+
+def changed(subject: Subject, snippets: Mapping[str, str]) -> Callable[..., Any]:
+    """`forward_extend` out of a copy of the backend's file that the page's code was run on."""
+    module = subject.load("sglang.srt.layers.attention.intel_amx_backend")
+    file = Path(tempfile.mkdtemp()) / "intel_amx_backend.py"
+    shutil.copyfile(Path(str(subject.root)) / "sglang/srt/layers/attention" / file.name, file)
+    before = file.read_text(encoding="utf-8")
+    carried_out(snippets, ONE_LINE, file=file)
+    source = file.read_text(encoding="utf-8")
+    if len(before.splitlines()) - len(source.splitlines()) != 1:
+        raise LookupError("the page's code does not take one line out")
+    method = next(
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.name == "forward_extend"
+    )
+    text = ast.get_source_segment(source, method, padded=True) or ""
+    names = dict(vars(module))
+    later = __future__.annotations.compiler_flag  # as in the release's file
+    code = compile(textwrap.dedent(text), str(file), "exec", flags=later)
+    exec(code, names)  # noqa: S102  # the release's own method, one line shorter
+    found: Callable[..., Any] = names["forward_extend"]
+    return found
