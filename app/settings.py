@@ -11,7 +11,7 @@
 | SITE_URL | the address that canonical links begin with | links stay relative |
 | REPOSITORY_URL | where "edit this page" and "report an issue" lead | they name the file |
 | LOG_FORMAT | how `serve` logs: `text`, or `json`, one object a line with every request | text |
-| RAY_ADDRESS | a Ray cluster that scans and verifies (`auto`, `ray://HOST:10001`) | this machine |
+| RAY_ADDRESS | a Ray cluster that does long work (`auto`, `ray://HOST:10001`) | this machine |
 | DEFAULT_RELEASE | what `serve` scans on first start | sglang==0.5.23 |
 
 Standard library only: the command line must answer before pydantic could be imported.
