@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run and write; exit code 0 if all passed, 1 if one did not, 3 if nothing could be run."""
     from app.commands import running
-    from app.commands.verifying import Here, Piece, executed
+    from app.commands.verifying import Here, Piece, executed, pieces_of
     from app.models import Run
     from app.runs.evidence import evidence_path, read_evidence, record_of, write_evidence
     from app.runs.sandbox import from_command_line
@@ -64,15 +64,7 @@ def run(args: argparse.Namespace) -> int:
             changed = write_evidence(path, runs)
         running.say(f"{path.name}: {'written' if changed else 'as it was'}")
 
-    pieces = [
-        Piece(
-            target,
-            tuple(running.subjects_of(target, args.on, settings)),
-            args.device,
-            args.seconds,
-        )
-        for target in running.find_targets(args.keys, settings)
-    ]
+    pieces = pieces_of(args.keys, args.on, args.device, args.seconds, settings)
     spread = spread_of(settings, jobs)
     elsewhere = settings.ray_address is not None
     gpus = 1 if args.device == "cuda" else 0
