@@ -8,11 +8,11 @@ from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from app.exceptions import TooOftenError
-from app.http import gate, rates
+from app.http import arrival, gate, protocol, rates
 from app.http.peers import client_of, is_this_machine
 from app.http.rates import CHECKS, LOGS, RUNS, SEARCHES, Allowance, Rates, allowance_of
 from app.main import create_app
-from app.settings import load_settings
+from app.settings import PROJECT_ROOT, load_settings
 from tests.web.catalogs import SLUG
 from tests.web.conftest import settings_in
 
@@ -92,6 +92,19 @@ def test_what_costs_is_counted_as_what_it_is(
     path, _, query = target.partition("?")
     scope = {"method": method, "path": path, "query_string": query.encode()}
     assert allowance_of(scope) is kind
+
+
+def test_the_page_on_isolation_tells_every_allowance() -> None:
+    table = (PROJECT_ROOT / "docs" / "isolation.md").read_text(encoding="utf-8")
+    named = {kind for kind in vars(rates).values() if isinstance(kind, Allowance)}
+    assert len(named) == 7
+    for kind in named:
+        [line] = [one for one in table.splitlines() if one.startswith(f"| {kind.what} |")]
+        assert f"| {kind.at_once} at once, {kind.a_minute} a minute" in line
+    most = f"{arrival.GRACE:.0f} seconds and {arrival.SLOWEST >> 10} KiB a second"
+    assert most in table
+    assert f"{arrival.MOST_HELD >> 20} MiB for all together" in table
+    assert f"{protocol.SECONDS:.0f} seconds, {protocol.MOST_BYTES >> 10} KiB" in table
 
 
 @pytest.mark.parametrize(
