@@ -29,6 +29,8 @@ _LOOKUPS: Final = frozenset((
     "ConnectError", "SSLError", "OSError", "CalledProcessError",
 ))  # fmt: skip
 """Classes whose message says little: the error raised on their account says more."""
+_FOLLOWS: Final = frozenset({("hub-access-denied", "hub-file-missing")})
+"""(entry, entry) where the later one only follows: what a hub does not show is not found."""
 _TYPED: Final = ("raise", "assert", "argparse", "silent")
 _QUOTED: Final = lazy(
     r"(?:exception|error|failed|due to|: ) ?(?P<cls>[A-Z]\w{2,60}(?:Error"
@@ -176,9 +178,13 @@ def _says_more(first: Draft, later: Draft) -> bool:
         return False
     if bool(first.echo) != bool(later.echo):
         return bool(first.echo)
-    if bare(name) in _LOOKUPS:
+    if bare(name) in _LOOKUPS and (_slug(first), _slug(later)) not in _FOLLOWS:
         return later.known or (not first.known and _same_function(first, later))
     return later.known and not first.known and relation == "cause"
+
+
+def _slug(draft: Draft) -> str:
+    return draft.match.record.slug if draft.match else ""
 
 
 def _repeats(first: Draft, later: Draft) -> bool:

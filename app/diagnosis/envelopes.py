@@ -23,8 +23,9 @@ _TEXT_KEYS: Final = (
     "MESSAGE",
     "textPayload",
     "_raw",
+    "stringValue",
 )
-_NESTED: Final = ("jsonPayload", "result", "record", "_source", "log")
+_NESTED: Final = ("jsonPayload", "result", "record", "_source", "log", "body")
 _TRACE_KEYS: Final = (
     "exc_info",
     "exc_text",
@@ -33,9 +34,19 @@ _TRACE_KEYS: Final = (
     "stack_trace",
     "stack",
     "error",
+    "exception.stacktrace",
 )
-_TIME_KEYS: Final = ("time", "timestamp", "ts", "@timestamp", "asctime", "__REALTIME_TIMESTAMP")
-_LEVEL_KEYS: Final = ("level", "levelname", "severity", "lvl", "log.level")
+_TIME_KEYS: Final = (
+    "time",
+    "timestamp",
+    "ts",
+    "@timestamp",
+    "asctime",
+    "__REALTIME_TIMESTAMP",
+    "timeUnixNano",
+    "observedTimeUnixNano",
+)
+_LEVEL_KEYS: Final = ("level", "levelname", "severity", "lvl", "log.level", "severityText")
 _SOURCE_KEYS: Final = ("container", "container_name", "pod", "pod_name", "host", "hostname", "rank")
 _MARKS: Final = frozenset((*_TIME_KEYS, *_LEVEL_KEYS, "stream", "logger", "log", "logStream"))
 """Keys that only a log record has; an HTTP body has none of them."""
@@ -44,6 +55,12 @@ _QUOTED_LOG: Final = ("Traceback (most recent call last)", "\\n  File ", ": erro
 _OUTER_QUOTE: Final = lazy(
     r"(?P<before>[^'\"\\]{0,120}?)\s?[bB]?(?P<q>['\"])(?P<inside>.*)(?P=q)[\s),.]{0,4}$", re.DOTALL
 )
+_TAGGED: Final = lazy(r"(?P<tag>[^{}\"'\n]{1,160}?[:\s])(?P<record>\{\s?\".*\})\s*$", re.DOTALL)
+"""A record behind the time and the tag that a shipper puts before it."""
+_TELEMETRY: Final = ("resourceLogs", "scopeLogs", "logRecords")
+"""Lists in which OpenTelemetry nests its records."""
+_EPOCH: Final = 13
+"""Digits of an epoch in milliseconds."""
 _LONGEST: Final = 1 << 20
 
 
@@ -71,11 +88,12 @@ def unwrap(text: str) -> Envelope | None:
     """The program's words, if the line is a JSON log record or text with quoted line breaks."""
     stripped = text.strip()
     if stripped.startswith("{") and stripped.endswith(("}", "},")) and len(stripped) < _LONGEST:
-        record = _parsed(stripped.rstrip(","))
-        if isinstance(record, dict) and not _MARKS.isdisjoint(record):
-            return _record(record)
-        if isinstance(record, dict) and isinstance(record.get("result"), dict):
-            return _record(record["result"])
+        found = _logged(_parsed(stripped.rstrip(",")))
+        if found is not None:
+            return found
+    tagged = _tagged(text) if stripped.endswith("}") and '{"' in text else None
+    if tagged is not None:
+        return tagged
     if "\\n" in text and any(sign in text for sign in _QUOTED_LOG):
         sent = DUMP.search(text)
         if sent and sent.start() < min(at for s in _QUOTED_LOG if (at := text.find(s)) >= 0):
@@ -83,6 +101,43 @@ def unwrap(text: str) -> Envelope | None:
         m = _OUTER_QUOTE().match(text)
         return Envelope(_unquoted(f"{m['before']}\n{m['inside']}" if m else text))
     return None
+
+
+def _logged(record: Any) -> Envelope | None:
+    """The words of a JSON document, if it is a record of a log."""
+    if not isinstance(record, dict):
+        return None
+    if not _MARKS.isdisjoint(record):
+        return _record(record)
+    if isinstance(record.get(_TELEMETRY[0]), list):
+        return _exported(record)
+    return _record(record["result"]) if isinstance(record.get("result"), dict) else None
+
+
+def _tagged(text: str) -> Envelope | None:
+    """The words of a record that a shipper's time and tag stand before."""
+    m = _TAGGED().match(text) if len(text) < _LONGEST else None
+    if m is None or DUMP.search(m["tag"]):
+        return None
+    record = _parsed(m["record"])
+    whole = isinstance(record, dict) and len(_MARKS.intersection(record)) > 1
+    return _record(record) if whole else None
+
+
+def _exported(record: dict[str, Any]) -> Envelope | None:
+    """The records that OpenTelemetry exports together."""
+    level: list[Any] = [record]
+    for key in _TELEMETRY:
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict) and isinstance(outer.get(key), list)
+            for inner in outer[key]
+        ]
+    found = [e for one in level if isinstance(one, dict) and (e := _record(one)) is not None]
+    if not found:
+        return None
+    return found[0]._replace(text="\n".join(e.text.rstrip("\n") for e in found))
 
 
 def _parsed(text: str) -> Any:
@@ -117,13 +172,18 @@ def _record(record: dict[str, Any]) -> Envelope | None:
     trace = next(
         (v for k in _TRACE_KEYS if isinstance(v := record.get(k), str) and v not in text), ""
     )
-    trace = trace or _nested_trace(record, text)
+    trace = trace or _nested_trace(record, text) or _attribute(record, text)
     return Envelope(
         text=f"{text}\n{trace}" if trace else text,
-        time=_first(record, _TIME_KEYS),
+        time=_milliseconds(_first(record, _TIME_KEYS)),
         level=(_first(record, _LEVEL_KEYS) or "").upper() or None,
         source=_first(record, _SOURCE_KEYS) or "",
     )
+
+
+def _milliseconds(time: str | None) -> str | None:
+    """An epoch in finer units, in milliseconds; any other time as it is."""
+    return time[:_EPOCH] if time and time.isdigit() and len(time) > _EPOCH else time
 
 
 def _pushed(record: dict[str, Any]) -> str | None:
@@ -146,6 +206,18 @@ def _nested_trace(record: dict[str, Any], text: str) -> str:
         if isinstance(value, list) and value and all(isinstance(x, str) for x in value):
             return "\n".join(value)
     return ""
+
+
+def _attribute(record: dict[str, Any], text: str) -> str:
+    """The stack that OpenTelemetry keeps among a record's attributes."""
+    attributes = record.get("attributes")
+    if isinstance(attributes, list):
+        attributes = {a.get("key"): a.get("value") for a in attributes if isinstance(a, dict)}
+    if not isinstance(attributes, dict):
+        return ""
+    stack = attributes.get("exception.stacktrace")
+    found = _text(stack) if isinstance(stack, dict) else stack
+    return found if isinstance(found, str) and found not in text else ""
 
 
 def _text(record: dict[str, Any]) -> str | None:

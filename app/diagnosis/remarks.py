@@ -1,6 +1,7 @@
 """What the values of a message say beyond the entry: flags, sizes, faults that surface later."""
 
 import re
+from math import prod
 from typing import Any, Final
 
 from app.diagnosis.case import Case
@@ -84,7 +85,19 @@ _PAIRS: Final = (
 _MISMATCH: Final = ("must match", "mismatch", "but got", "!=", "does not match", "should be equal")
 
 
+def _viewed(shape: str, size: int) -> tuple[int, int] | None:
+    """The first dimension asked for and the one that there is, of `[96, 128]` for 11520 numbers."""
+    first, *rest = (int(n) for n in re.findall(r"-?\d+", shape))
+    width = prod(rest)
+    if min(first, width) <= 0:
+        return None
+    return (first, size // width) if size % width == 0 else (first * width, size)
+
+
 def _pair(params: dict[str, Any], match: Match | None) -> tuple[int, int] | None:
+    shape, size = params.get("shape"), params.get("size")
+    if isinstance(shape, str | int) and isinstance(size, int) and re.search(r"\d", str(shape)):
+        return _viewed(str(shape), size)
     for one, other in _PAIRS:
         a, b = params.get(one), params.get(other)
         if isinstance(a, str) and isinstance(b, str):

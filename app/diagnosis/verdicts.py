@@ -13,8 +13,14 @@ from app.diagnosis.places import ENGINES, canonical
 from app.diagnosis.raised import Raised
 from app.diagnosis.result import Diagnosis, Evidence, Finding
 
-_EXPLAINS_ITSELF: Final = frozenset({7, 9, 11})
-"""Signals that nothing in the process could have reported: the signal is the finding."""
+_EXPLAINS_ITSELF: Final = frozenset({4, 6, 7, 8, 9, 11})
+"""Signals that may end a process before it reports anything: then the signal is the finding."""
+_CRASHES: Final = frozenset({"SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE"})
+"""Signals that a process raises by itself, in compiled code."""
+FAULT_DUMP: Final = (
+    "The frames of the crash: with `PYTHONFAULTHANDLER=1` Python prints its own before the process"
+    " ends, and `gdb -batch -ex bt python core` the native ones of the core file."
+)
 COMMAND: Final = "The launch command: it says which sizes and backends were asked for."
 FIRST_TRACEBACK: Final = (
     "The first traceback: this part of the log only reports that another process had failed. Look"
@@ -108,9 +114,9 @@ def _fixes(told: Exit, case: Case) -> list[str]:
 
 
 def _explain(finding: Finding, told: Exit, case: Case) -> None:
-    """A supervisor's report that no entry explains is explained by the signal that it reports."""
+    """A supervisor's report without an explanation is explained by the signal that it reports."""
     record = case.matcher.by_slug(ENTRIES.get(told.signal or 0, ""))
-    if finding.entry_id is not None or record is None:
+    if finding.slug is not None or record is None:
         return
     finding.entry_id, finding.slug = record.entry_id, record.slug
     finding.title, finding.meaning = record.title, record.meaning
@@ -210,6 +216,8 @@ def _wanted(
         diagnosis.missing.append(
             "A log of the same run with `CUDA_LAUNCH_BLOCKING=1`, which shows the call at fault."
         )
+    if root.params.get("signal") in _CRASHES and not raised:
+        diagnosis.missing.append(FAULT_DUMP)
     if root.frame is None and raised and any(r.cut_start for r in raised):
         diagnosis.missing.append("The start of the traceback: its first frames were cut off.")
 
