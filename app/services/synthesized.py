@@ -57,10 +57,18 @@ def page_of(subject: str, result: Found) -> SynthesizedPage:
     elif result.get("fix"):
         page.fix_rank = str(result["fix"]["rank"])
         page.fix_text = "; ".join(
-            f"{p.removeprefix('server_args.')} = {written(v)}"
+            f"{p.removeprefix('server_args.')} = {_told(p, v, result)}"
             for p, v in result["fix"]["changes"].items()
         )
     return page
+
+
+def _told(path: str, value: Any, result: Found) -> str:
+    """What an input is changed to, in a line."""
+    cls = (result.get("call") or {}).get("classes", {}).get(path, "").rpartition(":")[2]
+    if isinstance(value, dict) and value.get("$") == "thing" and not value.get("class"):
+        return f"an object of {cls}" if cls else "an object"
+    return written(value)
 
 
 def assumptions(result: Found) -> list[str]:

@@ -18,7 +18,7 @@ from app.services.synthesized_values import (
 )
 
 _WIDE: Final = 92
-_MOST_FILLED: Final = 12
+_MOST_FILLED: Final = 24
 """How many attributes that are only looked at are written down."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
 _IMPORTS: Final = (
@@ -51,16 +51,22 @@ class _Snippet:
         if fixed and result.get("fix"):
             given.update(result["fix"]["changes"])
         self.given = given
-        changed = result["fix"]["changes"] if fixed and result.get("fix") else {}
+        self.fix: Mapping[str, Any] = (result.get("fix") or {}) if fixed else {}
+        changed = self.fix.get("changes", {})
         self.changed = tuple(f"{p}{mark}" for p in changed for mark in ".[(")
         self.replaced: list[str] = list(trigger["replaced"])
-        self.nodes = tree(self._inputs(trigger))
+        self.nodes = tree(self._inputs(trigger), self.call.get("classes", {}))
         self.lines: list[str] = []
+        self.shown = {
+            path: {"$": "thing", "class": cls} for path, cls in self.call.get("classes", {}).items()
+        }
         self.uses: set[tuple[str, str]] = set()
 
     def _inputs(self, trigger: Mapping[str, Any]) -> dict[str, Any]:
         """What is given, and of the rest what the code looks at where nothing would be there."""
         known = {**trigger.get("used", {}), **trigger.get("settled", {})}
+        if self.changed:
+            known.update(self.fix.get("used", {}))
         required = set(self.call.get("required", ()))
         found = {p: v for p, v in self.given.items() if not _apart(p)}
         filled = 0
@@ -68,11 +74,11 @@ class _Snippet:
             first = tokens(path)[0]
             if path in self.given or _apart(path) or self.params.get(first) == "server_args":
                 continue
-            if path.startswith(self.changed):  # it was of what is something else now
-                continue
+            if path.startswith(self.changed) and path not in self.fix.get("used", {}):
+                continue  # it was of what is something else now
             if path == first and (path not in required or path not in self.params):
                 continue
-            if path != first and first in self.params and _is_thing(value):
+            if path != first and _known_below(path, known):
                 continue
             if path != first:
                 filled += 1
@@ -109,12 +115,9 @@ class _Snippet:
         wanted = {(self.module, top)} | self.uses
         if "ServerArgs(" in body and top != "ServerArgs":
             wanted.add(("sglang.srt.server_args", "ServerArgs"))
-        wanted |= _members(self.given, body)
+        wanted |= _members({**self.shown, "": self.given}, body)
         modules = sorted({m for m, _ in wanted})
-        own = [
-            f"from {m} import {', '.join(sorted(n for other, n in wanted if other == m))}"
-            for m in modules
-        ]
+        own = [_import(m, sorted(n for other, n in wanted if other == m)) for m in modules]
         return "\n".join([*plain, *([""] if plain else []), *own])
 
     def _surroundings(self) -> None:
@@ -195,7 +198,7 @@ class _Snippet:
     def _any(self, name: str) -> str:
         """An object of which nothing matters but its class."""
         cls = self.call.get("classes", {}).get(name, "")
-        return self._object(cls) if cls and "<locals>" not in cls else "object()"
+        return self._object(cls) if cls and "<locals>" not in cls else "Mock()"
 
     def _object(self, cls: str) -> str:
         module, _, qualname = cls.partition(":")
@@ -216,6 +219,8 @@ class _Snippet:
         name = self.qualname
         if leaf == "__init__" and not receiver and self.call.get("owner"):
             name = self.qualname.rpartition(".")[0]
+        elif self.call.get("inner"):
+            name = leaf
         elif receiver:
             name = f"{receiver}.{leaf}"
             if any(d in ("property", "cached_property", "functools.cached_property")
@@ -226,6 +231,8 @@ class _Snippet:
         line = f"{name}({', '.join(arguments)})"
         if len(line) > _WIDE:
             line = f"{name}(\n    " + ",\n    ".join(arguments) + ",\n)"
+        if self.call.get("inner"):
+            line += f"  # defined in {self.qualname.rpartition('.')[0]}"
         if self.call.get("async"):
             return f"asyncio.run({line})"
         return f"list({line})" if self.call.get("yields") else line
@@ -255,6 +262,18 @@ class _Snippet:
     def _result(self, name: str) -> Node:
         """What a replaced callable gives."""
         return next(p for token, p in self.nodes[name].parts.items() if token[0] == "(")
+
+
+def _import(module: str, names: list[str]) -> str:
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= _WIDE:
+        return line
+    return f"from {module} import (\n    " + ",\n    ".join(names) + ",\n)"
+
+
+def _known_below(path: str, known: Mapping[str, Any]) -> bool:
+    """Whether more is known of what goes on from a path."""
+    return any(other.startswith((f"{path}.", f"{path}[", f"{path}(")) for other in known)
 
 
 def _apart(path: str) -> bool:

@@ -26,7 +26,7 @@ def written(value: Any) -> str:  # noqa: C901, PLR0911, PLR0912  # one answer a 
         module, _, name = str(value.get("class") or "").partition(":")
         if module == "builtins":
             return f'{name}("unavailable")'
-        return f"object.__new__({name})" if name else "object()"
+        return f"object.__new__({name})" if name and "<locals>" not in name else "Mock()"
     if kind == "absent":
         return "<no such attribute>"
     if kind == "raises":
@@ -97,11 +97,18 @@ def tokens(path: str) -> list[str]:
     return found
 
 
-def tree(values: Mapping[str, Any]) -> dict[str, Node]:
-    """What is given, by the names that the paths begin with."""
+def tree(values: Mapping[str, Any], classes: Mapping[str, str] | None = None) -> dict[str, Node]:
+    """What is given, by the names that the paths begin with.
+
+    Args:
+        values: stored inputs by path.
+        classes: what the objects of which nothing else is known are, by path.
+    """
     root = Node()
     for path, value in values.items():
-        root.at(tokens(path)).value = value
+        cls = (classes or {}).get(path)
+        known = {**value, "class": cls} if cls and _is(value, "thing") else value
+        root.at(tokens(path)).value = known
     return root.parts
 
 

@@ -5,7 +5,7 @@ feature off, which is labelled so.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,10 +15,19 @@ from reproducers.synthesis.constants import Constants
 from reproducers.synthesis.guards import guards_of
 from reproducers.synthesis.kinds import ANY, UNSET, default_of
 from reproducers.synthesis.names import leaves
-from reproducers.synthesis.ranks import RANKS, Rank, goes_on, named_in, off, rank_away, ranked
+from reproducers.synthesis.ranks import (
+    RANKS,
+    Rank,
+    goes_on,
+    named_in,
+    off,
+    rank_away,
+    ranked,
+    unlike,
+)
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.search import Budget, Search, State, differing
-from reproducers.synthesis.specs import Raises, Thing, same
+from reproducers.synthesis.specs import Raises, Tensor, Thing, same
 from reproducers.synthesis.values import chosen, for_atom, in_general
 from reproducers.synthesis.worlds import World
 
@@ -72,10 +81,34 @@ class Fixing:
         """The first fix by rank; None if no single change makes the call return."""
         self.passed = []
         budget.first = self.runner.runs
-        tried = sorted(self._changes(trigger), key=lambda c: c[:2])[:_MOST_TRIED]
+        changes = sorted(self._changes(trigger), key=lambda c: c[:2])[:_MOST_TRIED]
+        last = len(RANKS) - 1
         seen: set[str] = set()
+        found, away = self._first((c for c in changes if c[0] < last), trigger, budget, seen)
+        for rank, change, state in self._farthest() if found is None else ():
+            found = self._mended(trigger, rank, change, state, budget)
+            if found is not None:
+                break
+        if found is not None or away is not None:
+            return found or away
+        self.passed = []
+        found, away = self._first((c for c in changes if c[0] >= last), trigger, budget, seen)
+        for rank, change, state in self._farthest() if found is None and away is None else ():
+            found = self._mended(trigger, rank, change, state, budget)
+            if found is not None:
+                break
+        return found or away
+
+    def _first(
+        self,
+        several: Iterable[tuple[int, float, dict[str, Any]]],
+        trigger: State,
+        budget: Budget,
+        seen: set[str],
+    ) -> tuple[Fix | None, Fix | None]:
+        """The first change after which the call returns, and one that keeps the site away."""
         away: Fix | None = None
-        for rank, _, changes in tried:
+        for rank, _, changes in several:
             if budget.over(self.runner):
                 break
             state = trigger.changed(changes)
@@ -83,20 +116,19 @@ class Fixing:
                 continue
             seen.add(state.key)
             state.attempt = self.runner.run(state.values, state.replaced)
+            name = RANKS[min(rank, len(RANKS) - 1)]
             if self._holds(state.attempt):
-                found = Fix(RANKS[rank], changes, state, trigger)
+                found = Fix(name, changes, state, trigger)
                 if state.attempt.own_guard:
-                    return found
+                    return found, away
                 # Another condition keeps the site from being reached: only if nothing else helps.
-                away = away or replace(found, rank=rank_away(state.attempt, changes))
+                away_rank = rank_away(state.attempt, trigger, changes)
+                if away_rank is not None:
+                    away = away or replace(found, rank=away_rank)
                 continue
             if state.attempt.own_guard and state.attempt.end in ("raised", "stopped"):
-                self.passed.append((RANKS[rank], changes, state))
-        for rank_, changes, state in self._farthest():
-            mended = self._mended(trigger, rank_, changes, state, budget)
-            if mended is not None:
-                return mended
-        return away
+                self.passed.append((name, changes, state))
+        return None, away
 
     def _farthest(self) -> list[tuple[Rank, dict[str, Any], State]]:
         """What passed the check and came farthest, a few of each input and rank."""
@@ -208,8 +240,10 @@ class Fixing:
             ]
         holders = {p for p in offending if any(goes_on(p, o) for o in world.used)}
         for number, (path, value) in enumerate(proposals):
-            if path in holders and isinstance(value, bool | int | float | str) and value:
+            if path in holders and isinstance(value, bool | int | float | str | Tensor | list):
                 continue  # what has attributes is no number
+            if unlike(path, value, world):
+                continue
             yield ranked(path, value, number, offending, trigger)
         for path in trigger.values:
             kind = world.kinds.get(path, ANY)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from reproducers.synthesis.conditions import Finding, examine
-from reproducers.synthesis.instances import tree_of
 from reproducers.synthesis.kinds import ANY
 from reproducers.synthesis.names import leaves
 from reproducers.synthesis.running import Attempt
 from reproducers.synthesis.shapes import row
+from reproducers.synthesis.sources import tree_of
 from reproducers.synthesis.specs import Tensor, Thing
 from reproducers.upstream.matching import message_of
 

@@ -21,6 +21,7 @@ from reproducers.synthesis.kinds import (
     kind_of,
     kind_of_value,
 )
+from reproducers.synthesis.sources import tree_of
 from reproducers.synthesis.specs import build
 from reproducers.synthesis.worlds import World
 
@@ -33,13 +34,6 @@ _METHODS: Final = (
 
 _HELD: Final = ("_parameters", "_buffers", "_modules")
 _MODULES: Final = "torch.nn.modules.module"
-
-
-@functools.cache
-def tree_of(file: str) -> ast.Module:
-    """The syntax tree of a file, read once."""
-    with open(file, "rb") as stream:  # noqa: PTH123  # a path of the wheel as text
-        return ast.parse(stream.read())
 
 
 @functools.cache

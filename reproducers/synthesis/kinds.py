@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from reproducers.synthesis.sources import Names
 from reproducers.synthesis.specs import Member, Tensor, Thing, device
 
 UNSET: Final = object()
@@ -176,7 +177,7 @@ def _kind_of_class(annotation: Any) -> Kind:  # noqa: C901, PLR0911  # one answe
 
 def _evaluated(text: str, scope: dict[str, Any]) -> Any:
     try:
-        return eval(text, {**vars(typing), **scope})  # noqa: S307  # engine code, behind the wall
+        return eval(text, vars(typing) | {}, Names(scope))  # noqa: S307  # engine code, behind the wall
     except Exception:  # noqa: BLE001  # names that exist for type checkers alone
         if text.rpartition(".")[2].strip("\"' ") == "Tensor":
             import torch

@@ -14,6 +14,7 @@ from reproducers.launch.once import Line, check_once
 from reproducers.launch.options import Option, Options, options_of
 from reproducers.launch.release import Release
 from reproducers.protocol import GPUS
+from reproducers.synthesis.remedies import remedies
 from reproducers.synthesis.specs import Thing, from_json
 
 MODEL: Final = "my-model"
@@ -92,7 +93,8 @@ class Launching:
             why = f"{outcome.get('state')} at {(outcome.get('site') or {}).get('file')}:{(outcome.get('site') or {}).get('line')}: {outcome.get('message', '')[:120]}"  # noqa: E501  # fmt: skip
             if not hit:
                 continue
-            fixed = self._corrected(reached, place, changes)
+            named = remedies(str(outcome.get("message", "")), self._options, reached.fields)
+            fixed = self._corrected(reached, place, [changes, *named])
             if fixed is None:
                 why = "reached, and no corrected line passes"
                 continue
@@ -145,10 +147,10 @@ class Launching:
         return False, wish, outcome
 
     def _corrected(
-        self, wish: Wish, place: Place, changes: Mapping[str, Any]
+        self, wish: Wish, place: Place, changes: Sequence[Mapping[str, Any]]
     ) -> tuple[Wish, list[str]] | None:
-        """The nearest line that passes: the fix that is known, dropping an option, later ones."""
-        tries: list[dict[str, Any]] = [dict(changes)] if changes else []
+        """The nearest line that passes: a fix that is known or named, dropping an option."""
+        tries: list[dict[str, Any]] = [dict(c) for c in changes if c]
         tries += [{f"server_args.{name}": _UNKNOWN} for name in wish.fields]
         for one in tries:
             given = wish.changed({p: v for p, v in one.items() if v is not _UNKNOWN})

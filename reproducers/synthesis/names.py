@@ -11,7 +11,10 @@ _COUNTS: Final = re.compile(
     r"ratio|seqs|steps|degree|width|world|topk)$|^(?:size|rank|length|count|dim|top_?k|world_size)$"
 )
 _ROWS_NAMED: Final = re.compile(r"(?:_list|_ids|_cpus|_names|_paths|_sizes|_keys|items|_shapes)$")
-_FLAGS: Final = re.compile(r"^(?:is|has|use|enable|disable|should|can|need|needs|allow)_|_enabled$")
+_FLAGS: Final = re.compile(
+    r"^_?(?:is|has|use|enable|disable|should|can|need|needs|allow|return|with|do|skip|force|no)_|"
+    r"_(?:enabled|only|initialized|ready|done|finished)$"
+)
 
 
 def leaves(paths: Iterable[str]) -> list[str]:

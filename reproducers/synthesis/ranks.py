@@ -3,11 +3,13 @@
 import re
 from typing import Any, Final, Literal
 
-from reproducers.synthesis.kinds import ANY, UNSET, fits
-from reproducers.synthesis.names import counts, odd
+from reproducers.synthesis.kinds import ANY, UNSET, default_of, fits
+from reproducers.synthesis.names import counts, likely, odd
 from reproducers.synthesis.running import Attempt
 from reproducers.synthesis.search import State
-from reproducers.synthesis.specs import Member, Thing
+from reproducers.synthesis.shapes import plain
+from reproducers.synthesis.specs import Member, Tensor, Thing, same
+from reproducers.synthesis.worlds import World
 from reproducers.upstream.matching import message_of
 
 Rank = Literal["legal value", "dropped", "other choice", "switched off"]
@@ -44,16 +46,43 @@ def ranked(
         rank = max(rank, 2)
     strange = isinstance(value, Thing) or odd(path, value) or _empties(path, value)
     strange = strange or value in _ANY_WORD
+    if isinstance(value, list | tuple) and not value and now is not UNSET:
+        rank = 3  # nothing is left to be checked
     if _evades(now, value):
         rank, strange = 3, True
     far = number + (500.0 if strange else 0.0)
     return rank, far, {path: value}
 
 
-def rank_away(attempt: Attempt, changes: dict[str, Any]) -> Rank:
-    """What a change is that keeps the site from being reached: another choice, or a feature off."""
+def unlike(path: str, value: Any, world: World) -> bool:
+    """Whether nothing says that an input could be such a value: a tensor as a key, a flag of 1."""
+    kind = world.kinds.get(path, ANY)
+    used = world.used.get(path)
+    if kind.name != "any" or type(value) is type(used):
+        return False
+    if isinstance(value, Tensor | list | int | float | str):
+        compared = [plain(v) for v in world.compared.get(path, ())]
+        fitting = likely(path.rpartition(".")[2])
+        named = fitting != (object,) and isinstance(value, fitting)
+        return not named and not any(type(value) is type(c) for c in compared)
+    return False
+
+
+def rank_away(attempt: Attempt, trigger: State, changes: dict[str, Any]) -> Rank | None:
+    """What a change is that keeps the site from being reached: another choice, or a feature off.
+
+    Returns:
+        None if it is neither: then the call only returns before anything was checked.
+    """
     world = attempt.world
     assert world is not None
+    before = trigger.attempt.world.used if trigger.attempt and trigger.attempt.world else {}
+    plain_off = all(
+        (v is False and trigger.values.get(path, before.get(path)) is True)
+        or v is None
+        or (path in trigger.values and same(v, default_of(world.kinds.get(path, ANY), path)))
+        for path, v in changes.items()
+    )
     kinds = {p: world.kinds.get(p, ANY) for p in changes}
     listed = all(
         isinstance(v, str | Member)
@@ -62,7 +91,9 @@ def rank_away(attempt: Attempt, changes: dict[str, Any]) -> Rank:
         for p, v in changes.items()
     )
     is_off = any(str(v).lower() in _OFF for v in changes.values())
-    return "other choice" if listed and not is_off else "switched off"
+    if listed and not is_off:
+        return "other choice"
+    return "switched off" if listed or plain_off else None
 
 
 def named_in(trigger: State) -> list[str]:
@@ -79,7 +110,7 @@ def _evades(now: Any, value: Any) -> bool:
 
 def _empties(path: str, value: Any) -> bool:
     """Whether a size or a number of things becomes nothing: legal, and rarely meant."""
-    if isinstance(value, list | tuple | dict | set):
+    if isinstance(value, list | tuple):
         return not value
     nothing = isinstance(value, int | float) and not isinstance(value, bool) and value == 0
     return nothing and counts(path)

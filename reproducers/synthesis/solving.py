@@ -15,11 +15,12 @@ from reproducers.synthesis.constants import Constants
 from reproducers.synthesis.fixes import Fix, Fixing
 from reproducers.synthesis.guards import guards_of, watch_guards
 from reproducers.synthesis.instances import legal
+from reproducers.synthesis.kinds import ANY
 from reproducers.synthesis.machine import Machine
 from reproducers.synthesis.names import leaves
 from reproducers.synthesis.running import Attempt, Runner
 from reproducers.synthesis.search import OTHER_WORDS, Budget, Search, State
-from reproducers.synthesis.specs import Raises, from_json, to_json
+from reproducers.synthesis.specs import Raises, Thing, from_json, to_json
 from reproducers.synthesis.targets import NoTargetError, Target, module_name, target_of
 from reproducers.synthesis.worlds import World
 from reproducers.upstream.matching import frames_of, message_of
@@ -232,8 +233,12 @@ def described(runner: Runner, trigger: State, fix: Fix | None, root: Path) -> di
             "reason": "not-confirmed",
             "detail": f"the fix {fixed.end}: {fixed.error!r:.200}",
         }
+    assert fixed.world is not None
+    result["call"]["classes"] |= _classes(fixed.world)
+    used = _used(fixed.world)
     result["fix"] = {
         "rank": fix.rank,
+        "used": {p: v for p, v in used.items() if result["trigger"]["used"].get(p) != v},
         "changes": {p: to_json(v) for p, v in sorted(fix.changes.items())},
         "legal": all(legal(p, v) for p, v in fix.changes.items() if _argument(p)),
     }
@@ -259,11 +264,17 @@ def _call(runner: Runner, attempt: Attempt, trigger: State) -> dict[str, Any]:
         "inner": bool(target.code.co_flags & inspect.CO_NESTED),
         "owner": target.place.owner or "",
         "patched": {p: f"{own if n in target.scope else m}.{n}" for p, (m, _, n) in names.items()},
-        "classes": {
-            name: f"{kind.cls.__module__}:{kind.cls.__qualname__}"
-            for name, kind in target.params.items()
-            if kind.cls is not None and kind.name == "object"
-        },
+        "classes": _classes(world),
+    }
+
+
+def _classes(world: World) -> dict[str, str]:
+    """The engine's classes of the objects that were looked at, by path."""
+    known = {p: world.kinds.get(p, ANY) for p, v in world.used.items() if isinstance(v, Thing)}
+    return {
+        path: f"{kind.cls.__module__}:{kind.cls.__qualname__}"
+        for path, kind in known.items()
+        if kind.cls is not None and kind.name == "object"
     }
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from reproducers.synthesis.instances import tree_of
 from reproducers.synthesis.kinds import ANY, UNSET, Kind, kind_of, kind_of_value
 from reproducers.synthesis.places import Place, place_of
+from reproducers.synthesis.sources import load_for_checkers, tree_of
 from reproducers.synthesis.worlds import World
 
 ARGUMENTS: Final = "sglang/srt/arg_groups/"
@@ -100,6 +100,7 @@ def target_of(
     if code is None:
         raise NoTargetError("no-function: its code was not found in the compiled file")
     _load_inner_imports(place)
+    load_for_checkers(module_name(file))
     target = Target(file, path, place, code, scope, owner)
     _parameters(target)
     return target

@@ -82,7 +82,10 @@ def _beside(op: ast.cmpop, raw: Any, mine: Side, *, wanted: bool, kind: Kind) ->
         return [] if other is UNSET else [other]
     if other is UNSET:
         if isinstance(raw, dict) and isinstance(op, ast.In | ast.NotIn):
-            return [k for k in list(raw)[:_MOST_ELEMENTS] if isinstance(k, str | int)]
+            keys = [k for k in list(raw)[:_MOST_ELEMENTS] if isinstance(k, str | int)]
+            if isinstance(op, ast.In) == wanted:
+                return keys
+            return [v for k in keys[:3] for v in others(k, keys)]
         return []
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(other, str):
@@ -148,7 +151,8 @@ def _truthy(kind: Kind, path: str, *, wanted: bool) -> list[Any]:
         return [None, *plain_, False]
     base = default_of(Kind(kind.name, choices=kind.choices, items=kind.items, cls=kind.cls), path)
     if base is UNSET:
-        return [Thing(), True, 1, "custom"]
+        flag = likely(path.rpartition(".")[2]) == (bool,)
+        return [True, Thing(), 1, "custom"] if flag else [Thing(), True, 1, "custom"]
     return [True, base, *([row(1, kind)] if kind.name in ("list", "dict", "tuple") else [])]
 
 
