@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -217,11 +218,8 @@ def test_trigger_and_fix_that_end_together_are_both_seen(empty: Settings) -> Non
         gate.wait()
         store(empty, run)
 
-    threads = [threading.Thread(target=one, args=(run,)) for run in both]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(one, both))
     assert _word(empty) != lists
 
 
