@@ -98,11 +98,24 @@ def line_assumptions(launch: dict[str, Any]) -> list[str]:
 
 def _line_change(launch: dict[str, Any]) -> tuple[str, str]:
     """Rank and words of a corrected line that is not the fix of the call."""
-    before, after = (shlex.split(str(launch[k])) for k in ("trigger", "fix"))
-    gone = [w for w in before if w.startswith("--") and w not in after]
-    given = [w for w in after if w.startswith("--") and w not in before]
-    texts = [*(f"without {w}" for w in gone), *(f"with {w}" for w in given)]
+    before, after = (_said(str(launch[k])) for k in ("trigger", "fix"))
+    gone = [name for name in before if name not in after]
+    given = [f"{n} {v}".strip() for n, v in after.items() if before.get(n) != v]
+    texts = [*(f"without {name}" for name in gone), *(f"with {text}" for text in given)]
     return ("dropped" if gone and not given else "other choice"), "; ".join(texts)
+
+
+def _said(command: str) -> dict[str, str]:
+    """Variables and options of a command with their values."""
+    found: dict[str, str] = {}
+    name = ""
+    for word in shlex.split(command):
+        if word.startswith("--") or (not found and "=" in word):
+            name, _, value = word.partition("=")
+            found[name] = value
+        elif name.startswith("--"):
+            found[name] = f"{found[name]} {word}".strip()
+    return found
 
 
 def found_subject(db: Session, entry: Entry, subject: str, settings: Settings) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from app.runs.found import Found
+from app.services.synthesized import page_of
 from app.services.synthesized_snippet import snippet
 from app.services.synthesized_values import rendered, tokens, tree, written
 
@@ -54,6 +55,24 @@ def test_what_belonged_to_a_changed_input_is_not_told_of_the_new_one() -> None:
     found = result(values={"n": {"$": "thing", "class": ""}}, used=used, changes={"n": None})
     assert "n = SimpleNamespace(rows=3)" in snippet(found, fixed=False)
     assert snippet(found, fixed=True).endswith("pool.take(n=None)")
+
+
+def test_a_corrected_line_says_what_is_other_than_before() -> None:
+    program = "python -m sglang.launch_server --model-path my-model"
+    found = result() | {"entryId": "", "level": "launch", "reason": None, "line": 1}
+    found["fix"] = {"rank": "legal value", "changes": {"server_args.steps": 1}}
+    for fix, rank, text in (
+        (f"TINY_MOST=8 {program} --fast", "other choice", "with TINY_MOST 8"),
+        (program, "dropped", "without --fast"),
+        (f"{program} --fast --size 8 9", "other choice", "with --size 8 9"),
+    ):
+        found["launch"] = {
+            "confirmed": True, "trigger": f"{program} --fast", "fix": fix,
+            "changes": ["server_args.fast"], "gpu": "h100", "config": False,
+        }  # fmt: skip
+        page = page_of("pool==1.0", found)
+        assert (page.fix_rank, page.fix_text) == (rank, text)
+        assert page.assumptions == ["The line was checked with a simulated h100."]
 
 
 @pytest.mark.parametrize(
