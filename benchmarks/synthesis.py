@@ -1,17 +1,20 @@
 """How many checks the program triggers and fixes by itself, at what price, and whether it is true.
 
     python benchmarks/synthesis.py [--release 0.5.23] [--sample 500] [--seeds 11 12 13 14]
-                                   [--arguments] [--proof 100] [--again 100] [--jobs 2] [--json]
+                                   [--arguments] [--proof 100] [--again 100] [--jobs 2]
+    python benchmarks/synthesis.py --reading benchmarks/readings/FILE.tsv
 
 `--arguments` looks at every argument check (`srt/server_args.py`, `srt/arg_groups/`), `--sample` at
 random raises and asserts of `srt/` for each seed (tests and raises without any argument left out:
 there is nothing to match), `--again` runs a sample of what was found once more, and `--proof` runs
 one on a copy of the release in which those very checks were taken out: there no trigger may raise.
 The peer is a bare fork that imports nothing and returns: what a worker costs before it does
-anything. What is found is kept in the cache as `reprobase synthesize` keeps it.
+anything. What is found is kept in the cache as `reprobase synthesize` keeps it. `--reading` gives
+the share of a reader's verdicts (plausible or not, with the reason) in a file of `readings/`.
 """
 
 import argparse
+import csv
 import json
 import os
 import random
@@ -99,6 +102,20 @@ def bare_fork(times: int = 50) -> float:
     return (time.perf_counter() - started) / times
 
 
+def reading(path: Path) -> dict[str, Any]:
+    """How many of the triggers and fixes that somebody read are plausible, in all and by rank."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    by_rank: dict[str, list[bool]] = {}
+    for row in rows:
+        by_rank.setdefault(row["rank"], []).append(row["plausible"] == "yes")
+    return {
+        "read": len(rows),
+        "plausible": sum(row["plausible"] == "yes" for row in rows) / max(1, len(rows)),
+        "byRank": {rank: f"{sum(v)} of {len(v)}" for rank, v in by_rank.items()},
+    }
+
+
 def main() -> int:
     """Measure what was asked for and print it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -109,8 +126,11 @@ def main() -> int:
     parser.add_argument("--proof", type=int, default=0)
     parser.add_argument("--again", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--reading", type=Path)
     args = parser.parse_args()
+    if args.reading:
+        print(json.dumps(reading(args.reading), indent=1))
+        return 0
     settings = load_settings()
     wheel = fetch("sglang", args.release, settings)
     every = scan_wheel(wheel).sites

@@ -144,11 +144,23 @@ if not raise_at_import:
 
 DIES = """
 import ctypes
+import os
 
 
 def crashes(n: int) -> None:
     ctypes.string_at(0)
     raise ValueError("after a crash")
+
+
+def allocates(n: int) -> None:
+    held = bytearray(1 << 40)
+    raise ValueError(f"after {len(held)} bytes")
+
+
+def forks(n: int) -> None:
+    if os.fork() == 0:
+        os._exit(0)
+    raise ValueError("after a fork")
 
 
 def goes_on(n: int) -> None:

@@ -145,6 +145,15 @@ def test_only_the_raise_itself_counts_not_what_its_line_makes_first(
     assert known["trigger"]["message"].startswith("mode ")
 
 
+def test_what_allocates_or_forks_is_recorded_and_the_rest_goes_on(
+    found: dict[str, Found],
+) -> None:
+    """The file's next check is looked at all the same."""
+    assert found["after"]["reason"] in {"too-slow", "died", "other-check-first"}
+    assert not found["after a fork"]["fix"]
+    assert found["the file's next check"]["fix"]
+
+
 def test_what_no_run_may_do_is_not_done_and_said(found: dict[str, Found]) -> None:
     result = found["after a process"]
     assert result["trigger"]["replaced"] == ["call:subprocess.run"]
