@@ -41,10 +41,10 @@ _NAMED: Final = (
           r"|Memory cgroup out of memory"), 9, True),
     (lazy(r"(?:^|\s)Killed(?:\s{2,}|$)|^\[\d{1,4}\][ +-]{0,6}\d{0,9}\s{1,4}killed\s|\bSIGKILL\b"
           r"|status=9/KILL|signal 9\b|signal: 9\b"), 9, False),
-    (lazy(r"Segmentation fault|\bSIGSEGV\b|signal 11\b"), 11, False),
-    (lazy(r"Bus error|\bSIGBUS\b|signal 7\b"), 7, False),
-    (lazy(r"Aborted \(core dumped\)|^Aborted$|\bSIGABRT\b|signal 6\b"), 6, False),
-    (lazy(r"Illegal instruction|\bSIGILL\b|signal 4\b"), 4, False),
+    (lazy(r"Segmentation fault|\bSIGSEGV\b|signal 11\b|status=11/SEGV"), 11, False),
+    (lazy(r"Bus error|\bSIGBUS\b|signal 7\b|status=7/BUS"), 7, False),
+    (lazy(r"Aborted \(core dumped\)|^Aborted$|\bSIGABRT\b|signal 6\b|status=6/ABRT"), 6, False),
+    (lazy(r"Illegal instruction|\bSIGILL\b|signal 4\b|status=4/ILL"), 4, False),
 )  # fmt: skip
 
 
@@ -60,6 +60,7 @@ _WORDS: Final = (
     "OOM",
     "nstruction",
     "Memory cgroup",
+    ", status=",
 )
 
 

@@ -35,13 +35,14 @@ _TABLE: Final = (
     ("action", r"##\[(?:error|warning|debug)\]"),
     # a time stamp of any other logger or viewer
     ("time", rf"\[?(?P<iso_time>{_ISO}){_ZONE}\]?(?:\s?[|,\t] ?|\s-\s|: | |$)"),
-    # docker compose: `sglang-1  | `
+    # docker compose: `sglang-1  | `, and a service of a swarm: `sglang.1.k3j2h1g0f9e8@node-3    | `
     (
         "compose",
         (
             r"(?P<compose>[\w.-]{1,80}[-_]\d{1,4}|(?:sglang|vllm|server|worker|prefill|decode"
             r"|router|stdout|stderr"
-            r"|engine|node|head|api|app|llm|lb|mini_lb)[\w.-]{0,40}) {0,40}\| ?"
+            r"|engine|node|head|api|app|llm|lb|mini_lb)[\w.-]{0,40}"
+            r"|[\w.-]{1,80}\.\d{1,4}\.[a-z0-9]{8,30}@[\w.-]{1,80}) {0,40}\| ?"
         ),
     ),
     # Ray actors and vLLM's processes

@@ -21,8 +21,9 @@ _SAYS_SO: Final = lazy(
     re.IGNORECASE,
 )
 _NOT: Final = lazy(
-    r"\b(?:0|no) errors?\b|HTTP/[\d.]{1,3}\" [123]\d\d|\berror[_ ]?(?:rate|count)\b|[Rr]eceive:"
-    r" obj=",
+    r"\b(?:0|no) errors?\b|HTTP/[\d.]{1,3}\" [123]\d\d|\berror[_ ]?(?:rate|count)\b"
+    r"|\b(?:errors?|fail(?:ed|ures?))\b[^:=\n]{0,40}[:=]\s{0,60}0(?:\.0{1,6})?%?\s{0,4}$"
+    r"|[Rr]eceive: obj=",
     re.IGNORECASE,
 )
 _MOST: Final = 3
