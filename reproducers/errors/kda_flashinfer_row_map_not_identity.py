@@ -13,19 +13,29 @@ state. The wrapper compares the map with `arange` the first time it sees it, and
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from reproducers.calls.kda import DRAFT, REQUESTS, kda_kernel, state_pool, verify
+from reproducers.calls.kda_dispatch import ON_B200, dispatched, in_words_of
 from reproducers.calls.page import hold_page
+from reproducers.calls.recurrent_update import recurrent_update
 from reproducers.checks import same
+from reproducers.solutions import altered, carried_out, tried, tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
+IDENTITY = "Use the identity"
+TRITON = "Verify with Triton"
+REFUSED = "RuntimeError: FlashInfer KDA verify requires an identity intermediate row-map..."
 
 
-def verified(subject: Subject) -> Any:
-    """`run(row_map)`: verify two requests of four tokens; which scratch rows were written."""
-    kernel, state = kda_kernel(subject), state_pool(subject, DRAFT)
+def verified(subject: Subject, kernel: Any = None) -> Any:
+    """`run(row_map)`: verify two requests of four tokens; which scratch rows were written.
+
+    kernel: another one than flashinfer's.
+    """
+    kernel, state = kernel or kda_kernel(subject), state_pool(subject, DRAFT)
     kept = []  # the wrapper remembers maps by id(): a new one at an old address would pass
 
     def run(row_map: Any) -> list[int]:
@@ -74,3 +84,27 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     run(table)
     table.copy_(table.flip(0))
     same(subject, "compared-once-a-tensor", run(table), [0, 1])
+    solutions(subject, snippets)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
+    """Each way out of the page, gone with the wrapper and the kernel that the line leads to."""
+    recurrent_update(subject)
+    run, torch = verified(subject), subject.torch
+
+    def by_identity(code: Mapping[str, str]) -> list[int]:
+        names = {"torch": torch, "bs": REQUESTS, "device": subject.device}
+        return list(run(carried_out(code, IDENTITY, **names)["intermediate_state_indices"]))
+
+    turned = altered(snippets, IDENTITY, "int32)", "int32).flip(0)")
+    tried(subject, IDENTITY, "rows written", partial(by_identity, snippets), [0, 1])
+    tried(subject, IDENTITY, "turned round", partial(by_identity, turned), REFUSED)
+
+    def rows(line: str) -> list[int]:
+        """Rows that a verify writes whose map starts at row 1, with the kernel of this line."""
+        kernel = dispatched(subject, in_words_of(subject, line), "b200").verify_kernel
+        return list(verified(subject, kernel)([2, 1]))
+
+    line = f"{ON_B200} --linear-attn-verify-backend flashinfer"
+    asked: dict[str, Any] = {"line": line, "seen": rows, "before": REFUSED, "after": [1, 2]}
+    tried_change(subject, snippets, TRITON, **asked)

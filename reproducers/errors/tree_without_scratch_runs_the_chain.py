@@ -16,17 +16,29 @@ Triton refuses to compile it (`CompilationError`, seen on an H200 with 0.5.18 an
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from reproducers.calls.launch import QWEN3_NEXT, resolved
 from reproducers.calls.page import hold_page
 from reproducers.calls.recurrent_update import KEY, REQUESTS, VALUE, VALUE_HEADS
 from reproducers.calls.silent import WrongResultError, expect
 from reproducers.calls.triton_kernels import apart, expected, recurrent_verify
 from reproducers.checks import same
+from reproducers.errors.replayssm_spec_needs_linear_chain import in_words_of
+from reproducers.solutions import altered, carried_out, tried, tried_change
 from reproducers.upstream.subject import Subject
 
 RELEASES = "sglang >=0.5.16,<=0.5.23"
 REAL = ("triton",)
+GIVE = "Give the scratch"
+CHAIN = "Draft a chain"
+NO_REPLAY = "Switch replay off"
+LINE = (
+    "--device cuda --enable-linear-replayssm-spec --speculative-algorithm EAGLE "
+    "--speculative-draft-model-path DRAFT --speculative-num-steps 3 "
+    "--speculative-eagle-topk 4 --speculative-num-draft-tokens 8"
+)
 FORK = [-1, 0, 0, 1]
 """Parents of a tree of four nodes: two children of the root, and one of the first."""
 
@@ -98,3 +110,47 @@ def claims(subject: Subject, snippets: Mapping[str, str]) -> None:
     )
     chain = apart(run(with_scratch=False), reference(subject, tree=False))
     same(subject, "it-is-the-chain", chain, 0.0)
+    solutions(subject, snippets, tree)
+
+
+def solutions(subject: Subject, snippets: Mapping[str, str], tree: Any) -> None:
+    """Each way out of the page, gone with the kernel and with the release's own parser.
+
+    tree: what the reference makes of the nodes.
+    """
+    verify, torch = recurrent_verify(subject), subject.torch
+    shape = (4, len(FORK), VALUE_HEADS, VALUE, KEY)
+
+    def called(*, intermediate_states_buffer: Any, retrieve_parent_token: Any) -> Any:
+        """The release's wrapper, with the inputs of two requests."""
+        return verify(len(FORK), scratch=intermediate_states_buffer, parents=retrieve_parent_token)
+
+    def followed(code: Mapping[str, str]) -> bool:
+        names = {
+            "fused_sigmoid_gating_delta_rule_update": called,
+            "inputs": {},
+            "scratch": torch.zeros(shape, device=subject.device),
+            "parents": torch.tensor([FORK] * REQUESTS, dtype=torch.int32, device=subject.device),
+        }
+        return apart(carried_out(code, GIVE, **names)["out"], tree) < 1e-3
+
+    without = altered(
+        snippets, GIVE, "intermediate_states_buffer=scratch", "intermediate_states_buffer=None"
+    )
+    case = "the outputs are those of the tree"
+    tried(subject, GIVE, case, partial(followed, snippets), expected=True)
+    tried(subject, GIVE, f"{case} without", partial(followed, without), expected=False)
+
+    flag = in_words_of(subject, "--enable-linear-replayssm-spec")
+
+    def drafted(line: str) -> list[Any]:
+        """Topk, draft tokens, and whether replay is on."""
+        settings = resolved(subject, line, model=QWEN3_NEXT)
+        topk, nodes = (settings[f"speculative_{x}"] for x in ("eagle_topk", "num_draft_tokens"))
+        return [topk, nodes, settings[flag.strip("-").replace("-", "_")]]
+
+    words = altered(snippets, NO_REPLAY, "--enable-linear-replayssm-spec", flag)
+    refused = f"ValueError: {flag} requires a linear draft chain..."
+    asked: dict[str, Any] = {"line": in_words_of(subject, LINE), "seen": drafted, "before": refused}
+    tried_change(subject, words, CHAIN, **asked, after=[1, 4, True])
+    tried_change(subject, words, NO_REPLAY, **asked, after=[4, 8, False])
