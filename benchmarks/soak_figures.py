@@ -1,7 +1,7 @@
 """The figures of long measurements, kept in `benchmarks/soak.jsonl`: a line for each part and time.
 
-Each line says when it was read and of which commit, then what the part says. Trials shorter than a
-minute are printed and not kept.
+Each line says when it was read and of which commit, then what the part says. Trials shorter than
+half a minute are printed and not kept.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "benchmarks" / "soak.jsonl"
-SHORT = 60
+SHORT = 30
 """Seconds below which a measurement is only a trial."""
 
 
