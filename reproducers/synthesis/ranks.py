@@ -60,6 +60,8 @@ def unlike(path: str, value: Any, world: World) -> bool:
     used = world.used.get(path)
     if kind.name != "any" or type(value) is type(used):
         return False
+    if value is None and isinstance(used, bool) and likely(path.rpartition(".")[2]) == (bool,):
+        return True
     if isinstance(value, Tensor | list | int | float | str):
         compared = [plain(v) for v in world.compared.get(path, ())]
         fitting = likely(path.rpartition(".")[2])
