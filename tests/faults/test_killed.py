@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -116,13 +117,19 @@ def test_a_killed_verify_leaves_whole_files_and_no_process(empty: Settings, tmp_
     verify(empty, root, *arguments)
     before = evidence.read_bytes()
     assert before.count(b"\n") >= 2, "a trigger and a fix"
+    code = root / "reproducers" / "errors" / f"{EXPLAINED.replace('-', '_')}.py"
+    whole = code.read_text()
+    slow = re.sub(r"(?m)^(def trigger\(.*)$", r"\1\n    __import__('time').sleep(50)", whole)
+    assert slow != whole
+    code.write_text(slow)  # a run that would not end by itself in time
     killed_at(empty, "trigger on reference ...", *arguments, cwd=root)
+    code.write_text(whole)
     assert evidence.read_bytes() == before
     assert [p.name for p in evidence.parent.glob(f"*{EXPLAINED}*")] == [evidence.name]
-    end = time.monotonic() + 30
+    end = time.monotonic() + 25
     while (left := _runners(root)) and time.monotonic() < end:
         time.sleep(0.2)
-    assert left == [], "what the killed one had started ends by itself"
+    assert left == [], "what the killed one had started is ended"
     verify(empty, root, *arguments)
     assert evidence.read_bytes() == before
 
