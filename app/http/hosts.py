@@ -4,7 +4,7 @@ Whoever has a name server can let a name point at 127.0.0.1 and have a visitor's
 site on that machine as if it were that page's own ("DNS rebinding"). So a request is answered
 only by a name that can mean nobody else:
 
-* `localhost` and loopback addresses;
+* `localhost`, loopback addresses, and 0.0.0.0, which leads a browser to its own machine;
 * the address that the request came in by and, on a site that listens on the network, any address,
   since no name server decides where an address leads;
 * the names of REPROBASE_HOSTS (`kb.example.org`; `.example.org` for all below it; `*` for any) and
@@ -20,6 +20,7 @@ from app.http.peers import host_name, is_address, is_loopback
 from app.settings import PREFIX, Settings
 
 _SHOWN = 60
+_EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # compared with, not listened on
 
 
 class Hosts:
@@ -39,7 +40,12 @@ class Hosts:
         if len(given) != 1:
             return False
         name = host_name(given[0].decode("latin-1"))
-        if is_loopback(name) or name in self._names or name.endswith(self._below):
+        if (
+            is_loopback(name)
+            or name in _EVERY_ADDRESS
+            or name in self._names
+            or name.endswith(self._below)
+        ):
             return True
         local = str((scope.get("server") or ("",))[0]).lower()
         return bool(name) and (name == local or (is_address(name) and not is_loopback(local)))

@@ -25,6 +25,7 @@ def client(settings: Settings, address: str = LOCAL) -> TestClient:
         (LOCAL, "LOCALHOST", {}, 200),
         (LOCAL, "[::1]:8000", {}, 200),
         (LOCAL, "127.9.9.9", {}, 200),
+        (LOCAL, "0.0.0.0:8000", {}, 200),
         (LOCAL, "evil.example", {}, 421),
         (LOCAL, "127.0.0.1.evil.example", {}, 421),
         (LOCAL, "localhost.evil.example", {}, 421),
