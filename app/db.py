@@ -96,6 +96,28 @@ def write_meta(db: Session, key: str, value: str) -> None:
     db.merge(Meta(key=key, value=value))
 
 
+def to_be_loaded(db: Session, key: str, stamp: str, *, force: bool = False) -> bool:
+    """Whether what a stamp is of has to be loaded; then nobody else does until the caller commits.
+
+    Several sites that start over one database at once would each store the same rows.
+
+    Args:
+        db: the open session.
+        key: of the stamp in the table `meta`.
+        stamp: of what there is to be loaded.
+        force: load it even if the database has it.
+    """
+    if not force and read_meta(db, key) == stamp:
+        return False
+    if db.get_bind().dialect.name == "postgresql":
+        db.connection().execute(text("SELECT pg_advisory_xact_lock(7309)"))
+    else:
+        db.connection().execute(text("DELETE FROM meta WHERE key = ''"))  # SQLite's write lock
+    db.flush()
+    db.expire_all()  # what was read before the turn came is of an earlier state
+    return force or read_meta(db, key) != stamp
+
+
 def touch(db: Session, *, catalog: bool = True) -> None:
     """Say that something has changed that any page may show.
 

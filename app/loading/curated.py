@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import delete, exists, update
 from sqlmodel import Session, col, select
 
-from app.db import read_meta, touch, write_meta
+from app.db import to_be_loaded, touch, write_meta
 from app.exceptions import BadInputError
 from app.knowledge.entry_file import EntryFile, read_entry_file
 from app.models import Alias, Entry, Explanation, Site
@@ -42,7 +42,7 @@ def load_curated(db: Session, folder: Path = ERRORS_DIR, *, force: bool = False)
     paths = sorted(folder.glob("*.md"))
     texts = [path.read_text(encoding="utf-8") for path in paths]
     digest = hashlib.sha256("\0".join([*(p.name for p in paths), *texts]).encode()).hexdigest()
-    if not force and read_meta(db, "curated") == digest:
+    if not to_be_loaded(db, "curated", digest, force=force):
         return len(paths)
     files = [read_entry_file(path, text) for path, text in zip(paths, texts, strict=True)]
     _check_unique(files)

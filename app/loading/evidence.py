@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_snake
 from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
-from app.db import read_meta, touch, write_meta
+from app.db import to_be_loaded, touch, write_meta
 from app.exceptions import BadInputError
 from app.models import Entry, Explanation, Run, RunBase
 from app.settings import DATA_DIR
@@ -47,7 +47,7 @@ def load_evidence(db: Session, folder: Path = EVIDENCE_DIR, *, force: bool = Fal
     known = [*map(str, sorted(owners.items())), *sorted(silent)]
     state = "\0".join([*(p.name for p in paths), *texts, *known])
     digest = hashlib.sha256(state.encode()).hexdigest()
-    if not force and read_meta(db, "evidence") == digest:
+    if not to_be_loaded(db, "evidence", digest, force=force):
         return sum(text.count("\n") for text in texts)
     quiet = {slug for slug, entry_id in owners.items() if entry_id in silent}
     loud = set(owners) - quiet

@@ -11,7 +11,7 @@ from packaging.version import Version
 from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
-from app.db import read_meta, touch, write_meta
+from app.db import to_be_loaded, touch, write_meta
 from app.models import Entry, Run, utc_now
 from app.runs.found import Found, found_releases, read_found, store_path, worth
 from app.runs.record import new_run_id
@@ -43,7 +43,7 @@ def load_found(db: Session, settings: Settings) -> int:
         return 0
     owners = {i: (s, e) for i, s, e in db.exec(select(Entry.id, Entry.slug, Entry.explained))}
     stamp = f"{facts.st_mtime_ns}:{facts.st_size}:{len(owners)}"
-    if read_meta(db, _STAMP) == stamp:
+    if not to_be_loaded(db, _STAMP, stamp):
         return 0
     db.execute(delete(Run).where(col(Run.origin) == FOUND))
     count = 0

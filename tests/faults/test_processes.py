@@ -108,4 +108,6 @@ def test_a_lost_postgresql_is_told_and_its_return_noticed(tmp_path: Path) -> Non
             pg_ctl(folder, "-o", options, "-l", str(folder / "log"), "start")
             for path in ("/readyz", f"/api/errors/{SLUG}", "/api/releases", "/errors"):
                 assert site.get(path).status_code == 200, path
+            pg_ctl(folder, "-m", "fast", "-o", options, "-l", str(folder / "log"), "restart")
+            assert site.get("/readyz").status_code == 200, "nobody noticed that it was away"
         close_engines()

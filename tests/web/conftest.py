@@ -1,5 +1,6 @@
 """The real application over a small real catalog."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +15,18 @@ from app.main import create_app
 from app.settings import Settings, load_settings
 from tests.web.browsers import serving
 from tests.web.catalogs import fill
+from tests.web.postgres import SERVER, database_in
 
 
 def settings_in(folder: Path, **more: str) -> Settings:
-    """Settings of an empty world of their own."""
+    """Settings of an empty world of their own; of SQLite if nobody says otherwise."""
+    server = os.environ.get(SERVER)
     return load_settings(
         {
             "HOME": str(folder),
-            "REPROBASE_DATABASE_URL": f"sqlite:///{folder / 'catalog.db'}",
+            "REPROBASE_DATABASE_URL": database_in(server)
+            if server and "DATABASE_URL" not in more
+            else f"sqlite:///{folder / 'catalog.db'}",
             "REPROBASE_CACHE_DIR": str(folder / "cache"),
             **{f"REPROBASE_{key}": value for key, value in more.items()},
         }

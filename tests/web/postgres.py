@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -17,6 +18,20 @@ def _programs() -> Path:
     if not found and on_path is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
     return found[-1].parent if found else Path(str(on_path)).parent
+
+
+SERVER = "REPROBASE_TEST_POSTGRES"
+"""Names a server's URL: then worlds of tests have a database of their own in it."""
+
+
+def database_in(server: str) -> str:
+    """The URL of a new, empty database in a running server."""
+    import psycopg  # noqa: PLC0415  # only where there is a server
+
+    name = f"world_{secrets.token_hex(4)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return server.replace("/postgres?", f"/{name}?")
 
 
 @contextlib.contextmanager
