@@ -19,6 +19,23 @@ class OnGpu(torch.Tensor):
     is_cuda = True
 
 
+class OnCuda(OnGpu):
+    """The same, and that names the device."""
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]  # read alone
+        """What is asked of it when two tensors have to be together."""
+        return torch.device("cuda", 0)
+
+
+class InMainMemory(torch.Tensor):
+    """A tensor that can be moved to a CUDA device where there is none."""
+
+    def to(self, device: str) -> torch.Tensor:  # type: ignore[override]  # one of its forms
+        """The same numbers, on that device as far as they say."""
+        return self.as_subclass(OnCuda if device == "cuda" else torch.Tensor)
+
+
 class ScatterKernel:
     """The kernel in plain torch: states of valid steps into the slots of their requests."""
 
@@ -61,10 +78,24 @@ def committed(subject: Subject) -> Callable[..., list[list[int]]]:
         pool = (empty_pool() if dst is None else dst).as_subclass(kind)
         scratch = numbered_scratch().as_subclass(kind)
         module.fused_mamba_state_scatter_with_mask(pool, scratch, slots, steps)
-        found = pool.as_subclass(torch.Tensor)[0].flatten(1)[:, 0].int().tolist()
-        return [[slot, *divmod(n - 1, STEPS)] for slot, n in enumerate(found) if n]
+        return seen_in(pool)
 
     return commit
+
+
+def wrapper(subject: Subject) -> Any:
+    """The release's `fused_mamba_state_scatter_with_mask`; `committed` replaces its launch."""
+    module = subject.load(
+        "sglang.kernels.ops.mamba.mamba_state_scatter_triton",
+        "sglang.srt.layers.attention.mamba.mamba_state_scatter_triton",
+    )
+    return module.fused_mamba_state_scatter_with_mask
+
+
+def seen_in(pool: Any) -> list[list[int]]:
+    """Slot, row and step of each state of `numbered_scratch` that a pool holds."""
+    found = pool.as_subclass(torch.Tensor)[0].flatten(1)[:, 0].int().tolist()
+    return [[slot, *divmod(n - 1, STEPS)] for slot, n in enumerate(found) if n]
 
 
 def empty_pool() -> torch.Tensor:

@@ -15,11 +15,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
+from reproducers.calls.launch import line_of
 from reproducers.calls.mamba_pool import replay_rings
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
-from reproducers.errors.replayssm_spec_needs_linear_chain import CHAIN, in_words_of
+from reproducers.errors.replay_ring_too_small import rows_of, said_first
+from reproducers.errors.replayssm_spec_needs_linear_chain import CHAIN
 from reproducers.solutions import carried_out, tried, tried_change
 from reproducers.upstream.subject import Subject
 
@@ -80,16 +81,11 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
     if subject.version is None:
         return  # the reference has no launch line
 
-    def rows_of(line: str) -> int:
-        settings = resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT)
-        lengths = ("linear_replayssm_cache_len", "speculative_num_draft_tokens")
-        return rows(*(settings[name] for name in lengths))
-
     at_launch = "ValueError: --linear-replayssm-cache-len must be a power of two..."
     asked: dict[str, Any] = {
         "line": f"{line_of(CHAIN)} --linear-replayssm-cache-len 12",
-        "seen": rows_of,
-        "before": at_launch if subject.version.release == (0, 5, 16) else refused,
+        "seen": partial(rows_of, subject),
+        "before": said_first(subject, at_launch, refused),
     }
     for title in (ON_THE_LINE, LEAVE_OUT):
         tried_change(subject, snippets, title, **asked, after=16)

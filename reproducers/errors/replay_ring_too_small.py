@@ -20,7 +20,7 @@ from reproducers.calls.launch import QWEN3_NEXT, line_of, resolved
 from reproducers.calls.mamba_pool import replay_rings
 from reproducers.calls.page import hold_page
 from reproducers.checks import same
-from reproducers.errors.replayssm_spec_needs_linear_chain import CHAIN, in_words_of
+from reproducers.errors.replayssm_spec_needs_linear_chain import CHAIN, in_words_of, is_0_5_16
 from reproducers.solutions import carried_out, tried, tried_change
 from reproducers.upstream.subject import Subject
 
@@ -85,17 +85,24 @@ def solutions(subject: Subject, snippets: Mapping[str, str]) -> None:
     if subject.version is None:
         return  # the reference has no launch line
 
-    def rows_of(line: str) -> int:
-        settings = resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT)
-        lengths = ("linear_replayssm_cache_len", "speculative_num_draft_tokens")
-        return rows(*(settings[name] for name in lengths))
-
     four_steps = CHAIN | {"speculative_num_steps": 4, "speculative_num_draft_tokens": 5}
     at_launch = "ValueError: --linear-replayssm-cache-len must be >= 2 * the maximum..."
     asked: dict[str, Any] = {
         "line": f"{line_of(four_steps)} --linear-replayssm-cache-len 8",
-        "seen": rows_of,
-        "before": at_launch if subject.version.release == (0, 5, 16) else refused,
+        "seen": partial(rows_of, subject),
+        "before": said_first(subject, at_launch, refused),
     }
     for title, held in ((ON_THE_LINE, 16), (FEWER, 8)):
         tried_change(subject, snippets, title, **asked, after=held)
+
+
+def rows_of(subject: Subject, line: str) -> int:
+    """Rows of the rings of a pool that is built with the settings of this launch line."""
+    settings = resolved(subject, in_words_of(subject, line), model=QWEN3_NEXT)
+    lengths = ("linear_replayssm_cache_len", "speculative_num_draft_tokens")
+    return replay_rings(subject)(*(settings[name] for name in lengths))
+
+
+def said_first(subject: Subject, at_launch: str, by_pool: str) -> str:
+    """Which refusal of a ring comes first: 0.5.16 looks at the launch line, later ones do not."""
+    return at_launch if is_0_5_16(subject) else by_pool

@@ -14,25 +14,6 @@ from tests.reproducers.pairs import SLUGS, declared, ends, entry_file, ran
 CHANGE = "- --topk 4 --tokens 8\n+ --topk 1"
 NOT_RUN = "Not run here:"
 """With these words an entry file says under a solution why no run goes that way."""
-AWAITED = (
-    "adaptive-candidate-steps-invalid",
-    "adaptive-steps-without-state",
-    "batch-exceeds-largest-bucket",
-    "bit-packed-mask-exceeds-32-nodes",
-    "cache-ring-views-have-another-rank",
-    "draft-kv-offsets-exceed-int32",
-    "draft-window-not-positive",
-    "fold-reads-rows-of-another-head",
-    "graph-tokens-not-a-multiple-of-requests",
-    "kda-flashinfer-not-available",
-    "kda-flashinfer-row-map-not-identity",
-    "kda-flashinfer-verify-of-tree",
-    "state-commit-on-cpu-tensors",
-    "tree-kernel-reads-transposed-parents",
-    "tree-without-scratch-runs-the-chain",
-    "verify-writes-into-the-next-scratch-row",
-)
-"""Errors whose recorded runs are older than what their pages print: `make verify` ends this."""
 UPGRADES = {"verify-attends-to-a-shorter-prefix": "0.5.19"}
 """The first release without the fault, where the page says to upgrade: a run has one release."""
 
@@ -56,7 +37,7 @@ def gone(slug: str, claims: list[dict[str, object]]) -> set[str]:
     return {t for t in titles if any(case.startswith(f"{t}: ") for case in given)}
 
 
-@pytest.mark.parametrize("slug", [s for s in SLUGS if s not in AWAITED])
+@pytest.mark.parametrize("slug", SLUGS)
 def test_the_evidence_of_each_release_goes_every_way_out(slug: str) -> None:
     """On each release the recorded fix holds claims for each solution, and all of them hold."""
     fixes = {
@@ -71,18 +52,7 @@ def test_the_evidence_of_each_release_goes_every_way_out(slug: str) -> None:
         assert all(c["ok"] for c in claims if c["section"] == SOLUTIONS), subject_name
 
 
-@pytest.mark.parametrize("slug", AWAITED)
-def test_an_error_that_awaits_its_runs_lacks_some(slug: str) -> None:
-    """The list of the errors that wait holds none whose runs are there."""
-    fixes = [
-        r["claims"]
-        for r in read_evidence(EVIDENCE_DIR / f"{slug}.jsonl")
-        if r["step"] == "fix" and r["device"] == "cpu" and r["subject"] != "reference"
-    ]
-    assert any(gone(slug, claims) != executable(slug) for claims in fixes)
-
-
-@pytest.mark.parametrize("slug", [s for s in SLUGS if s not in AWAITED])
+@pytest.mark.parametrize("slug", SLUGS)
 def test_the_page_shows_a_run_beside_each_solution(slug: str) -> None:
     """What the entry page is made of names a run, and the cases that it tried."""
     file = entry_file(slug)
