@@ -13,6 +13,12 @@ BLOCK: Final = 2 << 20
 """Bytes; what is read is looked at three times, and so much stays in a processor's own cache."""
 
 
+def blocks_of(size: int, block: int = BLOCK) -> int:
+    """Blocks of a file. A short rest belongs to the block before: how a log ended is read there."""
+    short = min(LOOKAHEAD // 2, block // 4)
+    return max(1, -(-(size - short) // block)) if size else 0
+
+
 @dataclass(slots=True)
 class Block:
     """Some lines of a log; what is taken of it must be copied before the next one is read."""
@@ -47,7 +53,7 @@ class FileSource:
         numbers: Iterator[int] | None = None,
     ) -> None:
         self._descriptor, self._size, self._block = descriptor, size, block
-        self._numbers = iter(range(-(-size // block))) if numbers is None else numbers
+        self._numbers = iter(range(blocks_of(size, block))) if numbers is None else numbers
         self._lock = threading.Lock()
 
     def take(self, buffer: bytearray) -> Block | None:
@@ -57,12 +63,12 @@ class FileSource:
         if number is None:
             return None
         at = number * self._block
-        last = at + self._block >= self._size
+        last = number == blocks_of(self._size, self._block) - 1
         # one byte more before, to see whether a line begins exactly here
         before = 1 if at else 0
         wanted = memoryview(buffer)[: self._block + LOOKAHEAD + before]
         size = os.preadv(self._descriptor, [wanted], at - before)
-        start, end = 0, min(self._block + before, size)
+        start, end = 0, size if last else min(self._block + before, size)
         if before:
             start = buffer.find(b"\n", 0, size) + 1
             if start == 0 or start >= end:

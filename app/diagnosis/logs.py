@@ -5,6 +5,7 @@ their first bytes, not by their names; one inside another is not opened. What ca
 named with the reason, and the rest goes on.
 """
 
+import os
 import tarfile
 import zipfile
 import zlib
@@ -46,7 +47,8 @@ def check_folder(path: Path) -> None:
         BadInputError: there is none, or the folder cannot be read.
     """
     try:
-        if any(file.is_file() for file in path.rglob("*")):
+        # Path.is_file() raises in a folder that may not be looked into, others may hold a log
+        if any(os.path.isfile(file) for file in path.rglob("*")):  # noqa: PTH113
             return
     except OSError as e:
         raise BadInputError(f"{path} cannot be read: {e.strerror or e}.") from e
@@ -58,7 +60,12 @@ def find_logs(paths: Sequence[Path]) -> Iterator[FoundLog]:
     for path in paths:
         if path.is_dir():
             for file in sorted(path.rglob("*")):
-                if file.is_file():
+                try:
+                    wanted = file.is_file()
+                except OSError as e:
+                    yield FoundLog(shown(str(file)), problem=f"It cannot be read ({said(e)}).")
+                    continue
+                if wanted:
                     yield from _of_file(file)
         else:
             yield from _of_file(path)

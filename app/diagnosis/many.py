@@ -8,7 +8,7 @@ path is enough.
 import io
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
@@ -67,7 +67,12 @@ def pieces(
     """
     kept: list[Named] = []
     size = 0
-    for log in find_logs(paths):
+    seen: dict[str, int] = {}
+    for found in find_logs(paths):
+        log = found
+        nth = seen[log.name] = seen.get(log.name, 0) + 1
+        if nth > 1:  # an archive may hold a name twice, and each has its answer
+            log = replace(log, name=f"{log.name} ({nth})")
         named = _dealt(log, question, here=here, answered=answered)
         if named is None:
             continue

@@ -31,8 +31,14 @@ class Partner:
     def __init__(self, work: Callable[[], Any]) -> None:
         self._reading, writing = os.pipe()
         here = running_on()
-        self._child = os.fork()
+        try:
+            self._child = os.fork()
+        except OSError:
+            os.close(self._reading)
+            os.close(writing)
+            raise
         if self._child == 0:
+            os.close(self._reading)  # or it would wait for ever for a parent that was killed
             leave(here)
             _tell(work, writing)
         os.close(writing)

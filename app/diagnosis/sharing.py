@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from app.diagnosis import partner
-from app.diagnosis.blocks import BLOCK, FileSource
+from app.diagnosis.blocks import BLOCK, FileSource, blocks_of
 from app.diagnosis.large import Found, Progress, Searched, Survey, Surveyor, joined
 from app.diagnosis.lines import Line
 from app.diagnosis.windows import Window
@@ -37,23 +37,30 @@ def survey_file(
     """
     if size < _WORTH_IT or not partner.possible():
         return Surveyor(strings, progress).run(FileSource(descriptor, size))
-    turns = _Turns(-(-size // BLOCK))
+    turns = _Turns(blocks_of(size))
 
     def search(progress: Progress | None = None) -> dict[int, Found]:
         source = FileSource(descriptor, size, numbers=iter(turns))
         return Surveyor(strings, progress).search(source, 1)
 
-    with partner.Partner(lambda: _told(search())) as other:
+    try:
+        both = partner.Partner(lambda: _told(search()))
+    except OSError:  # no more processes or pipes: one does it too, the file is not at fault
+        turns.close()
+        return Surveyor(strings, progress).run(FileSource(descriptor, size))
+    with both as other:
         import app.diagnosis.answer  # noqa: F401, PLC0415  # loaded while the other one searches
 
         # the other one is about as far
         found = search((lambda done: progress(min(2 * done, size))) if progress else None)
         found |= _found(other.told() or {})
     turns.close()
-    missed = set(range(-(-size // BLOCK))) - found.keys()
+    missed = set(range(blocks_of(size))) - found.keys()
     if missed:  # by a process that ended too early
         source = FileSource(descriptor, size, numbers=iter(sorted(missed)))
         found |= Surveyor(strings, progress).search(source, 1)
+    if progress:
+        progress(size)
     return joined(found)
 
 

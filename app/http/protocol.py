@@ -34,11 +34,12 @@ class PunctualProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Some of a request: while none is being answered, its head has to end soon."""
+        in_body = not self._in_head and self.cycle is not None and self.cycle.more_body
         super().data_received(data)
         if self.transport.is_closing():
             self._stop()
             return
-        if self._in_head:
+        if self._in_head and not in_body:  # or this piece holds the end of a body too
             self._head_bytes += len(data)
             if self._head_bytes > MOST_BYTES:
                 self._refuse(431)

@@ -1,7 +1,9 @@
 """Which errors are there: filters, pages, and an opaque cursor for programs."""
 
+from collections.abc import Iterable, Sequence
+
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, and_, func
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func
 from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
@@ -281,10 +283,10 @@ def _conditions(
     if query.status == "explained":
         found.append(and_(col(Entry.explained)))
     if query.status == "executed":
-        found.append(col(Entry.id).in_(sorted(executed_ids(db))))
+        found.append(col(Entry.id).in_(_written("executed_ids", executed_ids(db))))
     if query.evidence:
         ids, inside = evidence_ids(db, query.evidence)
-        listed = sorted(ids)
+        listed = _written("evidence_ids", ids)
         found.append(col(Entry.id).in_(listed) if inside else col(Entry.id).not_in(listed))
     if query.area:
         found.append(_in_area(query, release))
@@ -294,6 +296,11 @@ def _conditions(
     else:
         found.append(current())
     return found
+
+
+def _written(name: str, ids: Iterable[str]) -> BindParameter[Sequence[str]]:
+    """Ids as text of the query: there are more of them than a database takes parameters."""
+    return bindparam(name, sorted(ids), expanding=True, literal_execute=True)
 
 
 def _in_release(release: Release) -> ColumnElement[bool]:

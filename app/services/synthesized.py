@@ -52,7 +52,11 @@ def page_of(subject: str, result: Found) -> SynthesizedPage:
         page.trigger = snippet(result, fixed=False)
         page.fix = snippet(result, fixed=True) if result.get("fix") else ""
     page.assumptions = line_assumptions(launch) if launch.get("confirmed") else assumptions(result)
-    if launch.get("confirmed") and set(launch["changes"]) != set(result["fix"]["changes"]):
+    changed = (result.get("fix") or {}).get("changes", {})
+    if launch.get("confirmed"):
+        # A corrected line is a fix, also where no change of the call alone was found.
+        page.reason = page.reason_text = ""
+    if launch.get("confirmed") and set(launch["changes"]) != set(changed):
         page.fix_rank, page.fix_text = _line_change(launch)
     elif result.get("fix"):
         page.fix_rank = str(result["fix"]["rank"])

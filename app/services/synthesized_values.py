@@ -1,5 +1,6 @@
 """Stored inputs as Python: single values, and objects put together from what their paths hold."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ def written(value: Any) -> str:  # noqa: C901, PLR0911, PLR0912  # one answer a 
 
 def quoted(text: str) -> str:
     """A text in double quotes."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _tensor(value: Mapping[str, Any]) -> str:

@@ -132,8 +132,9 @@ def synthesize_sites(  # the parts of one question
     good = sum(bool(r.get("fix")) for r in results.values())
 
     def flush() -> None:
-        keep_found(settings, wheel.package, wheel.version, program, pending)
-        pending.clear()
+        kept = pending[:]  # threads that are being ended may still add some
+        keep_found(settings, wheel.package, wheel.version, program, kept)
+        del pending[: len(kept)]
 
     def take(site: dict[str, Any], found: Found) -> None:
         nonlocal good

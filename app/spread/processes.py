@@ -96,19 +96,12 @@ class _Work:
         try:
             while True:
                 with self._asking:  # making an item may take long: children are started meanwhile
-                    item = _NO_MORE if self.stopped else next(self.items, _NO_MORE)
+                    item = self._next()
                 if item is _NO_MORE:
                     break
-                for left in reversed(range(TRIES + 1)):
-                    child = child or self._start()
-                    try:
-                        answer = _asked(child, item)
-                        break
-                    except _LOST:
-                        self._end(child)
-                        if self.stopped or not left:
-                            raise
-                        child = None
+                answer = item
+                if not isinstance(item, BaseException):
+                    child, answer = self._answered(child, item)
                 if isinstance(answer, BaseException):
                     self.told.put(answer)
                     break
@@ -123,6 +116,30 @@ class _Work:
                 self._end(child)
             self.told.put(None)
 
+    def _answered(
+        self, child: "subprocess.Popen[bytes] | None", item: Any
+    ) -> tuple["subprocess.Popen[bytes]", Any]:
+        """The child that lived to answer, and its answer; a dead one is replaced some times."""
+        left = TRIES
+        while True:
+            try:
+                child = child or self._start()
+                return child, _asked(child, item)
+            except BaseException as e:
+                if child is not None:
+                    self._end(child)
+                    child = None
+                if not isinstance(e, _LOST) or self.stopped or not left:
+                    raise
+                left -= 1
+
+    def _next(self) -> Any:
+        """The next item, `_NO_MORE`, or the error that making it met: no child is at fault."""
+        try:
+            return _NO_MORE if self.stopped else next(self.items, _NO_MORE)
+        except Exception as e:  # noqa: BLE001  # whoever waits for answers raises it
+            return e
+
     def stop(self) -> None:
         """End the children, finished or not."""
         self.stopped = True
@@ -134,15 +151,22 @@ class _Work:
         with self._turn:
             if self.stopped:
                 raise EOFError
-            child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "app.spread.child"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": str(PROJECT_ROOT)},
-            )
+            try:
+                child = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "app.spread.child"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env={**os.environ, "PYTHONPATH": str(PROJECT_ROOT)},
+                )
+            except OSError as e:
+                raise UnavailableError(f"No process can be started ({e}).") from e
             self._children.add(child)
         assert child.stdin is not None
-        pickle.dump((self.function, self.shared), child.stdin, pickle.HIGHEST_PROTOCOL)
+        try:
+            pickle.dump((self.function, self.shared), child.stdin, pickle.HIGHEST_PROTOCOL)
+        except BaseException:
+            self._end(child)
+            raise
         return child
 
     def _end(self, child: "subprocess.Popen[bytes]") -> None:

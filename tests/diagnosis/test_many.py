@@ -207,3 +207,17 @@ def test_wrong_use_is_refused_with_a_sentence(
     assert "by itself" in capsys.readouterr().err
     assert main(["diagnose", str(home / "one.log"), "--jobs", "0"]) == 2
     assert main(["diagnose", str(home / "one.log"), str(home / "none.log")]) == 2
+
+
+def test_a_name_that_an_archive_holds_twice_has_two_answers(tmp_path: Path) -> None:
+    path = tmp_path / "logs.tar"
+    with tarfile.open(path, "w") as archive:
+        for text in (KNOWN, CLEAN):
+            info = tarfile.TarInfo("a.log")
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+    told: dict[str, Answer] = {}
+    question = Question(index=tmp_path / "none", digest="")
+    dealt = list(pieces([path], question, here=True, answered=told.__setitem__))
+    assert [log.name for piece in dealt for log in piece] == [f"{path}/a.log", f"{path}/a.log (2)"]
+    assert told == {}

@@ -56,7 +56,7 @@ def test_both_together_find_the_whole(engine: Matcher, log: Path) -> None:
         engine, log
     )
     assert sum(FULL in x.text for x in found.lines) == 14
-    assert 0.9 * size < max(said) < 1.1 * size
+    assert said[-1] == max(said) == size
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
@@ -128,3 +128,30 @@ def test_text_full_of_fragments_is_not_sifted_for_long(engine: Matcher) -> None:
     expected = scanner.scan(data)
     assert [scanner.sift(data) for _ in range(20)] == [expected] * 20
     assert all(isinstance(hit, Hit) for hit in expected)
+
+
+@pytest.mark.parametrize("more", [0, 1, 10, 100, 40_000, BLOCK // 2])
+def test_how_a_log_ended_is_read_also_where_the_last_block_is_short(
+    engine: Matcher, tmp_path: Path, more: int
+) -> None:
+    path = tmp_path / "server.log"
+    text = (LINE * (2 * BLOCK // len(LINE) + 1))[: 2 * BLOCK + more - 7] + "\nKilled"
+    path.write_text(text)
+    with path.open("rb", buffering=0) as file:
+        found = Surveyor(engine).run(FileSource(file.fileno(), len(text)), 1)
+    assert found.bytes == len(text)
+    assert found.lines[-1].text == "Killed"
+    assert sum("Decode batch" in x.text for x in found.lines) > 100
+
+
+@pytest.mark.usefixtures("alone")
+def test_without_a_second_process_one_reads_it_all(
+    engine: Matcher, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", none)
+    with log.open("rb", buffering=0) as file:
+        found = survey_file(engine, file.fileno(), log.stat().st_size)
+    assert [(x.number, x.text) for x in found.lines] == whole(engine, log)[0]

@@ -206,3 +206,19 @@ def test_who_only_listens_is_not_hurried(monkeypatch: pytest.MonkeyPatch) -> Non
         return str((await got())["type"])
 
     assert asyncio.run(read()) == "http.disconnect"
+
+
+def test_a_body_that_ends_where_the_next_head_begins_counts_for_no_head(
+    address: tuple[str, int],
+) -> None:
+    body = b"x" * (protocol.MOST_BYTES + 1000)
+    first = b"POST /api/diagnose HTTP/1.1\r\n" + HOST + b"Content-Type: text/plain\r\n"
+    first += b"Content-Length: %d\r\n\r\n" % len(body)
+    with socket.create_connection(address) as connection:
+        connection.sendall(first)
+        time.sleep(0.1)
+        connection.sendall(body + b"GET /healthz HTTP/1.1\r\n")
+        connection.sendall(HOST + b"Connection: close\r\n\r\n")
+        answers = rest(connection)
+    assert b" 431 " not in answers
+    assert answers.endswith(b"ok\n")

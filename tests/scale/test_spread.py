@@ -94,3 +94,16 @@ def test_without_an_address_work_stays_here() -> None:
     assert isinstance(processes, ProcessSpread)
     assert (threads.slots, processes.slots) == (4, 3)
     threads.close()
+
+
+def test_an_item_that_the_system_refuses_is_told_as_it_is() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise PermissionError(13, "Permission denied", "logs/secret")
+
+    made = ProcessSpread(2)
+    try:
+        with pytest.raises(PermissionError, match="logs/secret"):
+            list(made.each(square, items(), 0))
+    finally:
+        made.close()

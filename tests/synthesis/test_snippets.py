@@ -1,5 +1,7 @@
 """What was found is written as a person would write it: whole calls, objects, what stands in."""
 
+import ast
+
 import pytest
 
 from app.runs.found import Found
@@ -116,3 +118,20 @@ def test_objects_are_put_together_from_their_paths(values: dict[str, object], te
 )  # fmt: skip
 def test_a_stored_value_is_written_as_python(value: object, text: str) -> None:
     assert written(value) == text
+
+
+def test_a_corrected_line_is_a_fix_where_no_change_of_the_call_was_found() -> None:
+    program = "python -m sglang.launch_server --model-path my-model"
+    found = result() | {"entryId": "", "level": "launch", "reason": "no-fix", "line": 1}
+    found["fix"] = None
+    found["launch"] = {
+        "confirmed": True, "trigger": f"{program} --fast", "fix": program,
+        "changes": ["server_args.fast"], "gpu": "h100", "config": False,
+    }  # fmt: skip
+    page = page_of("pool==1.0", found)
+    assert (page.fix, page.fix_text, page.reason) == (program, "without --fast", "")
+
+
+@pytest.mark.parametrize("text", ['a "b"', "a\\b", "a\rb\tc\n", "\x1b[1m", "„ü“"])
+def test_a_text_is_written_so_that_python_reads_it_back(text: str) -> None:
+    assert ast.literal_eval(written(text)) == text
