@@ -47,8 +47,8 @@ def check_folder(path: Path) -> None:
         BadInputError: there is none, or the folder cannot be read.
     """
     try:
-        # Path.is_file() raises in a folder that may not be looked into, others may hold a log
-        if any(os.path.isfile(file) for file in path.rglob("*")):  # noqa: PTH113
+        # in a folder that may not be looked into nothing is a file; the others may hold a log
+        if any(os.path.isfile(f) for f in path.rglob("*")):  # noqa: PTH113  # Path.is_file() raises
             return
     except OSError as e:
         raise BadInputError(f"{path} cannot be read: {e.strerror or e}.") from e
