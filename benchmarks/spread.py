@@ -33,7 +33,7 @@ from app.loading.index_facts import facts_of  # noqa: E402  # as above
 from app.loading.spread_reading import SpreadReading  # noqa: E402  # as above
 from app.runs.synthesizing import site_payload, synthesize  # noqa: E402  # as above
 from app.scanner.release import Scan, scan_wheel  # noqa: E402  # as above
-from app.services.archives import answers_of  # noqa: E402  # as above
+from app.services.many_logs import answers_of  # noqa: E402  # as above
 from app.services.synthesizing import Wish  # noqa: E402  # as above
 from app.settings import load_settings  # noqa: E402  # as above
 from app.spread import LocalSpread, ProcessSpread, RaySpread, Spread  # noqa: E402  # as above

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from app.diagnosis.result import Diagnosis
     from app.settings import Settings
 
-_CODES = {"known": 1, "unknown": 1, "clean": 0, "incomplete": 3}
+CODES = {"known": 1, "unknown": 1, "clean": 0, "incomplete": 3}
 _READABLE = 100
 """Findings that a reader may still look at as JSON."""
 _SLOW = 1.0
@@ -95,8 +95,8 @@ def _run(args: argparse.Namespace) -> int:
         # nor is it taken apart piece by piece when nothing comes after
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(_CODES[result.verdict])
-    return _CODES[result.verdict]
+        os._exit(CODES[result.verdict])
+    return CODES[result.verdict]
 
 
 def _show(result: "Diagnosis", *, as_json: bool) -> None:

@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 from typing import Final
 
+from app.commands.diagnose import CODES
 from app.commands.diagnosis_text import text
 from app.diagnosis.result import Diagnosis
 from app.diagnosis.together import Cause, Together
-from app.services.archives import diagnose_many
+from app.services.many_logs import diagnose_many
 from app.settings import Settings
 
-CODES: Final = {"known": 1, "unknown": 1, "clean": 0, "incomplete": 3}
 _NAMED: Final = 5
 """Logs that are named beside a cause; `--json` has them all."""
 _LISTED: Final = 50

@@ -8,8 +8,10 @@ from app.exceptions import ReprobaseError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-PACKED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-"""How gzip and zstd begin."""
+GZIP: Final = b"\x1f\x8b"
+ZSTD: Final = b"\x28\xb5\x2f\xfd"
+PACKED: Final = (GZIP, ZSTD)
+"""How compressed files begin."""
 _ZIP: Final = b"PK\x03\x04"
 HEAD: Final = 512
 """Bytes of a tar's first block, by which it is told."""

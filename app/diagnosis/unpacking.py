@@ -2,12 +2,10 @@
 
 import gzip
 import io
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, cast
 
+from app.diagnosis.forms import GZIP
 from app.exceptions import BadInputError, UnavailableError
-
-_GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
 
 
 def unpacked(stream: BinaryIO, head: bytes) -> BinaryIO:
@@ -21,7 +19,7 @@ def unpacked(stream: BinaryIO, head: bytes) -> BinaryIO:
         UnavailableError: zstd, and the package for it is not there.
     """
     whole = cast("BinaryIO", io.BufferedReader(Rest(head, stream)))
-    if head.startswith(_GZIP):
+    if head.startswith(GZIP):
         return cast("BinaryIO", _Checked(gzip.GzipFile(fileobj=whole, mode="rb"), "gzip"))
     try:
         import zstandard  # noqa: PLC0415  # only a zstd log needs it

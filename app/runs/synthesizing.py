@@ -41,7 +41,9 @@ LEAST_SENT = 60
 _SHARES_A_SLOT: Final = 3
 _USUAL: Final = ("llama", "deepseek_v3", "qwen3_moe", "qwen3_next", "deepseek_v32")
 """Models that a line is tried with first."""
-_ABOUT_LINES: Final = ("launching.py", "remedies.py", "answer.py")
+_LINE_FILES: Final = ("launching.py", "remedies.py")
+"""What decides about launch lines."""
+_NOT_OF_CALLS: Final = (*_LINE_FILES, "answer.py")
 
 
 @cache
@@ -49,7 +51,7 @@ def program_digest() -> str:
     """A digest of what decides the results: another program looks again."""
     digest = hashlib.sha256()
     for path in sorted((PROJECT_ROOT / "reproducers" / "synthesis").glob("*.py")):
-        if path.name not in _ABOUT_LINES:
+        if path.name not in _NOT_OF_CALLS:
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -58,7 +60,7 @@ def program_digest() -> str:
 def line_digest() -> str:
     """The same of what decides about launch lines."""
     digest = hashlib.sha256()
-    for name in ("launching.py", "remedies.py"):
+    for name in _LINE_FILES:
         digest.update((PROJECT_ROOT / "reproducers" / "synthesis" / name).read_bytes())
     return digest.hexdigest()[:16]
 

@@ -1,6 +1,6 @@
 """Are the values of a list's filters such as the catalog has? A misspelt one is told."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
@@ -22,6 +22,18 @@ class UnknownValueError(BadInputError):
     def __init__(self, message: str, near: Iterable[str]) -> None:
         super().__init__(message)
         self.near = tuple(near)
+
+
+def check_word(name: str, value: str, known: Sequence[str]) -> None:
+    """Let only words of a fixed list pass, or none.
+
+    Raises:
+        BadInputError: it is none of them; names a near one.
+    """
+    if value and value not in known:
+        near = near_words(value, known)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise BadInputError(f"{name} is {value!r}; it takes {', '.join(known)}.{meant}")
 
 
 def check_filters(

@@ -12,25 +12,22 @@ from typing import Final
 from sqlmodel import Session, select
 
 from app.db import read_meta, write_meta
-from app.exceptions import BadInputError
 from app.models import Run
 from app.services.evidence import executed_ids
-from app.services.near import near_words
 from reproducers.protocol import NOT_TRIED, SYNTHESIS_REASONS
 
 _KEY: Final = "found-reasons"
 LAUNCH: Final = "launch"
 """Stands where others have a reason: a launch line shows it."""
-_LEVELS: Final = ("written", "synthesized", LAUNCH, "none")
-EVIDENCE: Final = (*_LEVELS, *SYNTHESIS_REASONS)
-"""What the filter takes: written by hand, found by the program, of that a launch line, none, or
-the reason why the program found none."""
 EVIDENCE_WORDS: Final = {
     "written": "a reproducer written by hand",
     "synthesized": "found by the program",
-    "launch": "found, as a launch line",
+    LAUNCH: "found, as a launch line",
     "none": "none",
 }
+EVIDENCE: Final = (*EVIDENCE_WORDS, *SYNTHESIS_REASONS)
+"""What the filter takes: written by hand, found by the program, of that a launch line, none, or
+the reason why the program found none."""
 
 
 def keep_reasons(db: Session, reasons: Mapping[str, str]) -> None:
@@ -52,18 +49,6 @@ def reason_for(entry_id: str, reasons: Mapping[str, str]) -> str:
     """Why an entry that was not executed has no evidence: a code of `SYNTHESIS_REASONS`."""
     code = reasons.get(entry_id, "")
     return code if code in SYNTHESIS_REASONS else NOT_TRIED
-
-
-def check_evidence(value: str) -> None:
-    """Let only values pass that the filter knows.
-
-    Raises:
-        BadInputError: it is none of them; names a near one.
-    """
-    if value and value not in EVIDENCE:
-        near = near_words(value, EVIDENCE)
-        meant = f" Did you mean {near[0]!r}?" if near else ""
-        raise BadInputError(f"evidence is {value!r}; it takes {', '.join(EVIDENCE)}.{meant}")
 
 
 def evidence_ids(db: Session, value: str) -> tuple[set[str], bool]:

@@ -16,10 +16,9 @@ from app.services.areas import in_area
 from app.services.cursors import MOST, read_cursor, write_cursor
 from app.services.entries import dataset_version
 from app.services.evidence import executed_ids
-from app.services.filters import check_filters
-from app.services.found_reasons import check_evidence, evidence_ids, reason_for, reasons_of
+from app.services.filters import check_filters, check_word
+from app.services.found_reasons import EVIDENCE, evidence_ids, reason_for, reasons_of
 from app.services.indexing import deferred
-from app.services.near import near_words
 from app.services.records import Summary, SummaryPage
 from app.services.sources import repository_file
 from app.services.telling import most_telling
@@ -90,11 +89,8 @@ def list_errors(
         raise BadInputError(f"limit is {limit}; it goes from 1 to {MAX_LIMIT}.")
     if query.page < 1:
         raise BadInputError(f"page is {query.page}; the first page is 1.")
-    if query.status and query.status not in STATUSES:
-        near = near_words(query.status, STATUSES)
-        meant = f" Did you mean {near[0]!r}?" if near else ""
-        raise BadInputError(f"status is {query.status!r}; it takes {', '.join(STATUSES)}.{meant}")
-    check_evidence(query.evidence)
+    check_word("status", query.status, STATUSES)
+    check_word("evidence", query.evidence, EVIDENCE)
     check_filters(db, package=query.package, error_class=query.error_class, family=query.family)
     filters = query.filters()
     offset = (query.page - 1) * limit if cursor is None else read_cursor(cursor, filters)

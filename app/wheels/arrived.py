@@ -34,20 +34,21 @@ def arrived(wheel: SentWheel, settings: Settings) -> Wheel:
         UnavailableError: the disk is full, or the cache cannot be written.
         BadWheelError: the wheel is damaged.
     """
-    folder = settings.wheels_dir / wheel.package
+    path = settings.wheels_dir / wheel.package / wheel.name
     try:
-        if _differs(folder / wheel.name, wheel.sha256):
-            folder = settings.cache_dir / "arrived" / wheel.sha256[:16]
-        path = folder / wheel.name
-        if not path.is_file() or _differs(path, wheel.sha256):
+        there = path.is_file()
+        if there and _differs(path, wheel.sha256):
+            path = settings.cache_dir / "arrived" / wheel.sha256[:16] / wheel.name
+            there = path.is_file() and not _differs(path, wheel.sha256)
+        if not there:
             _write(path, wheel.raw)
     except OSError as e:
-        raise UnavailableError(f"{wheel.name} could not be kept in {folder} ({e}).") from e
+        raise UnavailableError(f"{wheel.name} could not be kept in {path.parent} ({e}).") from e
     return open_wheel(path, sha256=wheel.sha256)
 
 
 def _differs(path: Path, sha256: str) -> bool:
-    return path.is_file() and sha256_of(path) != sha256
+    return sha256_of(path) != sha256
 
 
 def _write(path: Path, raw: bytes) -> None:

@@ -18,7 +18,7 @@ from app.diagnosis.logs import find_logs
 from app.diagnosis.many import SENT, Answer, Named, Question, pieces
 from app.diagnosis.result import Diagnosis
 from app.loading.index import build, save
-from app.services.archives import answers_of
+from app.services.many_logs import answers_of
 from app.spread import ProcessSpread
 from tests.diagnosis.engines import ENGINE
 from tests.diagnosis.test_matcher import FULL

@@ -25,7 +25,7 @@ from app.loading.spread_reading import SpreadReading
 from app.runs.found import read_found
 from app.runs.plan import Runnable, runnable
 from app.scanner.release import Scan, scan_wheel
-from app.services.archives import answers_of
+from app.services.many_logs import answers_of
 from app.services.reproducers import find_reproducer
 from app.services.synthesizing import Wish, synthesize_release
 from app.settings import Settings, load_settings
