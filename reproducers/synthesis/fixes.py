@@ -5,7 +5,7 @@ feature off, which is labelled so.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -68,10 +68,10 @@ class Fixing:
 
     @property
     def stuck(self) -> str:
-        """What stood in the way of the change that came farthest; empty if none passed."""
+        """What stood in the way of the best change that passes the check, or that none does."""
         if not self.passed:
             return "no change that was tried passes the check"
-        attempt = self.passed[0][2].attempt
+        attempt = self._farthest(self.passed)[0][2].attempt
         assert attempt is not None
         line = getattr(attempt.last, "lineno", 0)
         said = f"{type(attempt.error).__name__}: {attempt.error!s:.120}"
@@ -84,20 +84,17 @@ class Fixing:
         changes = sorted(self._changes(trigger), key=lambda c: c[:2])[:_MOST_TRIED]
         last = len(RANKS) - 1
         seen: set[str] = set()
-        found, away = self._first((c for c in changes if c[0] < last), trigger, budget, seen)
-        for rank, change, state in self._farthest() if found is None else ():
-            found = self._mended(trigger, rank, change, state, budget)
-            if found is not None:
-                break
-        if found is not None or away is not None:
-            return found or away
-        self.passed = []
-        found, away = self._first((c for c in changes if c[0] >= last), trigger, budget, seen)
-        for rank, change, state in self._farthest() if found is None and away is None else ():
-            found = self._mended(trigger, rank, change, state, budget)
-            if found is not None:
-                break
-        return found or away
+        for of_last_rank in (False, True):
+            before = len(self.passed)
+            several = [c for c in changes if (c[0] >= last) == of_last_rank]
+            found, away = self._first(several, trigger, budget, seen)
+            if found is None and not (of_last_rank and away):
+                far = self._farthest(self.passed[before:])
+                mended = (self._mended(trigger, *one, budget) for one in far)
+                found = next((fix for fix in mended if fix is not None), None)
+            if found or away:
+                return found or away
+        return None
 
     def _first(
         self,
@@ -130,7 +127,10 @@ class Fixing:
                 self.passed.append((name, changes, state))
         return None, away
 
-    def _farthest(self) -> list[tuple[Rank, dict[str, Any], State]]:
+    @staticmethod
+    def _farthest(
+        passed: Sequence[tuple[Rank, dict[str, Any], State]],
+    ) -> list[tuple[Rank, dict[str, Any], State]]:
         """What passed the check and came farthest, a few of each input and rank."""
         several: dict[tuple[Rank, str], int] = {}
         chosen_: list[tuple[Rank, dict[str, Any], State]] = []
@@ -140,7 +140,7 @@ class Fixing:
             assert attempt is not None
             return RANKS.index(one[0]), -getattr(attempt.last, "lineno", 0)
 
-        for one in sorted(self.passed, key=far):
+        for one in sorted(passed, key=far):
             key = one[0], ",".join(sorted(one[1]))
             several[key] = several.get(key, 0) + 1
             if several[key] <= _MOST_ALIKE:
