@@ -177,7 +177,9 @@ def summary(run: Run) -> str:
     what = {
         "raised": f"raised {run.error_class}{place}",
         "returned": f"returned, {len(run.checks)} checks",
-        "wrong-result": "gave a wrong result",
+        "wrong-result": "gave a wrong result"
+        if run.expected != run.got
+        else "gave the right result: this subject does not have the error",
     }.get(run.outcome or "", str(run.outcome))
     bad = [c.get("id") for c in run.claims if not c.get("ok")]
     claims = f", {len(run.claims)} claims" if run.claims else ""

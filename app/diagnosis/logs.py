@@ -5,6 +5,7 @@ their first bytes, not by their names; one inside another is not opened. What ca
 named with the reason, and the rest goes on.
 """
 
+import io
 import os
 import tarfile
 import zipfile
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-from app.diagnosis.forms import HEAD, PACKED, form_of
-from app.diagnosis.unpacking import unpacked
+from app.diagnosis.forms import HEAD, PACKED, form_of, form_of_stream
+from app.diagnosis.unpacking import Rest, unpacked
 from app.exceptions import BadInputError, ReprobaseError
 
 DAMAGE: Final = (
@@ -23,6 +24,9 @@ DAMAGE: Final = (
     NotImplementedError, RuntimeError,
 )  # fmt: skip
 """What reading an archive raises that is cut, damaged, encrypted or of an unknown form."""
+
+_PEEKED: Final = 64 << 10
+"""Bytes of a member that tell whether it is an archive, packed ones too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ def _of_tar(name: str, file: BinaryIO) -> Iterator[FoundLog]:
             stream = archive.extractfile(member) if member.isfile() else None
             if stream is not None:
                 inside = f"{name}/{shown(member.name)}"
-                yield FoundLog(inside, member.size, stream=cast("BinaryIO", stream))
+                yield _member(inside, member.size, cast("BinaryIO", stream))
 
 
 def _of_zip(name: str, file: BinaryIO) -> Iterator[FoundLog]:
@@ -112,9 +116,17 @@ def _of_zip(name: str, file: BinaryIO) -> Iterator[FoundLog]:
             inside = f"{name}/{shown(info.filename)}"
             try:
                 with archive.open(info) as stream:
-                    yield FoundLog(inside, info.file_size, stream=cast("BinaryIO", stream))
+                    yield _member(inside, info.file_size, cast("BinaryIO", stream))
             except DAMAGE as e:
                 yield FoundLog(inside, problem=f"It cannot be read ({said(e)}).")
+
+
+def _member(name: str, size: int, stream: BinaryIO) -> FoundLog:
+    """A member of an archive; read as one log, an archive would mix up all that it holds."""
+    head = stream.read(_PEEKED)
+    if form_of_stream(io.BytesIO(head)) != "log":
+        return FoundLog(name, problem="It is an archive inside an archive; unpack the outer one.")
+    return FoundLog(name, size, stream=cast("BinaryIO", io.BufferedReader(Rest(head, stream))))
 
 
 def said(error: BaseException) -> str:

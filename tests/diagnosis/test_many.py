@@ -131,6 +131,25 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(
     assert any("to its end" in said for name, said in found.items() if name.startswith(str(cut)))
 
 
+def test_an_archive_inside_an_archive_is_named_and_not_read_as_a_log(
+    tmp_path: Path, ask: Callable[..., dict[str, Answer]]
+) -> None:
+    inner = [
+        tar(tmp_path / "a.tar"), tar(tmp_path / "b.tgz", mode="w:gz"), zst(tmp_path / "c.tzst"),
+        zipped(tmp_path / "d.zip"),
+    ]  # fmt: skip
+    outer = {"tar": tmp_path / "outer.tar", "zip": tmp_path / "outer.zip"}
+    with tarfile.open(outer["tar"], "w") as tars, zipfile.ZipFile(outer["zip"], "w") as zips:
+        for path in inner:
+            tars.add(path, path.name)
+            zips.write(path, path.name)
+        zips.writestr("known.log.gz", gzip.compress(KNOWN.encode()))
+    found = verdicts(ask(*outer.values()))
+    assert found.pop(f"{outer['zip']}/known.log.gz") == "known"
+    assert len(found) == 8
+    assert all("archive inside an archive" in said for said in found.values()), found
+
+
 def test_a_large_log_of_an_archive_is_read_as_a_stream(
     tmp_path: Path, ask: Callable[..., dict[str, Answer]]
 ) -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.commands.running import summary
+from app.models import Run
 from app.runs.evidence import EVIDENCE_DIR, read_evidence
 from app.services.entry_code import solution_of
 from app.services.records import RunRecord
@@ -84,6 +86,11 @@ def test_the_release_to_upgrade_to_is_right(slug: str, version: str) -> None:
     assert result.outcome == "wrong-result"  # what a silent trigger ends in, both values beside it
     assert not result.matched
     assert result.expected == result.got
+    row = Run(
+        id="r", entry_id="e", slug=slug, step="trigger", subject=f"sglang=={version}",
+        outcome=result.outcome, expected=result.expected, got=result.got,
+    )  # fmt: skip
+    assert "gave the right result" in summary(row)
 
 
 def test_no_solution_is_left_to_a_newer_release_untried() -> None:
